@@ -1,0 +1,32 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test lint types docs clean
+
+demo: $(INSTALLED)
+	$(BIN)/sag-vicreg demo --out demo
+
+test: lint types
+	$(BIN)/python -m pytest
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(INSTALLED)
+	$(BIN)/mypy
+
+docs: $(INSTALLED)
+	$(BIN)/mkdocs build --strict
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train,dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist site demo .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

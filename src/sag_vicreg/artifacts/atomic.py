@@ -1,0 +1,57 @@
+"""Atomic writes: a reader sees the old file or the new one, never half of one."""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sag_vicreg.errors import InputError
+
+
+@contextmanager
+def atomic_path(path: Path | str) -> Iterator[Path]:
+    """Yield a temporary name beside ``path``; it takes the place of ``path`` when the block ends.
+
+    The temporary file keeps the suffix of ``path``, since some writers choose their format by it.
+    If the block raises, the temporary file is removed and ``path`` is left as it was.
+    """
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent
+        )
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}; choose another path") from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        # mkstemp's files are private; a finished file gets the permissions open() would give it.
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path | str, data: bytes) -> None:
+    """Write ``data`` to ``path`` atomically."""
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def write_text(path: Path | str, text: str) -> None:
+    """Write ``text`` to ``path`` atomically, as UTF-8."""
+    write_bytes(path, text.encode())
+
+
+def write_json(path: Path | str, content: Mapping[str, Any] | Sequence[Any]) -> None:
+    """Write ``content`` to ``path`` atomically, as indented JSON without NaN (JSON has none)."""
+    write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")

@@ -1,0 +1,60 @@
+"""One look for every figure: readable in print, in grey, and for the colour-blind."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sag_vicreg.artifacts import atomic_path
+from sag_vicreg.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette, told apart under every common colour-vision deficiency.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+# Lines differ by marker as well as by colour, for print in grey.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+FORMATS = (".png", ".svg", ".pdf")
+
+_RC: Any = {
+    "figure.constrained_layout.use": True,
+    "figure.facecolor": "white",
+    "savefig.dpi": 200,
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.labelsize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": False,
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 5,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "sag-vicreg",
+    "pdf.fonttype": 42,
+}
+
+
+@contextmanager
+def figure_style() -> Iterator[None]:
+    """Draw under the project's style without touching the caller's matplotlib settings."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(_RC):
+        yield
+
+
+def check_figure_path(path: Path | str) -> Path:
+    """Refuse a suffix no figure can be written in, before any work is done."""
+    path = Path(path)
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f"cannot draw to {path}: the name must end in {', '.join(FORMATS)}")
+    return path
+
+
+def save_figure(figure: "Figure", path: Path | str) -> None:
+    """Write ``figure`` to ``path`` atomically, in the format its suffix names."""
+    path = check_figure_path(path)
+    with atomic_path(path) as temporary, figure_style():
+        figure.savefig(temporary, format=path.suffix.lower()[1:])

@@ -1,0 +1,123 @@
+"""The package as installed: versions, quick start, one-line errors, safe files."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import sag_vicreg
+from sag_vicreg.artifacts import atomic_path, write_json, write_text
+from sag_vicreg.cli.group import OneLineErrors
+from sag_vicreg.errors import InputError, unknown_name
+
+HEAVY = ("torch", "torchvision", "timm", "lightly", "lightning", "sklearn", "numba", "matplotlib")
+
+
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_the_command_answers_within_a_second(option: str) -> None:
+    command = [sys.executable, "-m", "sag_vicreg", option]
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        seconds.append(time.perf_counter() - start)
+        assert done.returncode == 0
+    assert min(seconds) < 1.0
+
+
+def test_version_is_the_package_version() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sag_vicreg", "--version"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.split() == ["sag-vicreg", sag_vicreg.__version__]
+
+
+def test_the_command_line_imports_nothing_heavy() -> None:
+    done = run_python(
+        f"import sys, sag_vicreg.cli; print([m for m in {HEAVY!r} if m in sys.modules])"
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_torchvision_timm_and_lightly_import_after_the_operators_are_declared() -> None:
+    done = run_python(
+        "import sag_vicreg.torchvision_ops as ops\n"
+        "import torchvision, timm, lightly.loss\n"
+        "print(ops.declare_missing_operators())"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"
+
+
+def test_operators_are_left_alone_where_torchvision_declares_them() -> None:
+    """As beside a CUDA torch: the schemas are there before we look."""
+    done = run_python(
+        "import torch\n"
+        "native = torch.library.Library('torchvision', 'DEF')\n"
+        "schema = '(Tensor dets, Tensor scores, float iou_threshold) -> Tensor'\n"
+        "native.define('nms' + schema); native.define('qnms' + schema)\n"
+        "import sag_vicreg.torchvision_ops as ops\n"
+        "print(ops.declare_missing_operators())"
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_a_users_mistake_is_one_line_and_exit_code_2() -> None:
+    app = typer.Typer(cls=OneLineErrors)
+
+    @app.callback()
+    def root() -> None: ...
+
+    @app.command()
+    def wrong() -> None:
+        raise InputError("k is 9 but the batch has 4 rows:\n  lower k")
+
+    done = CliRunner().invoke(app, ["wrong"])
+    assert done.exit_code == 2
+    assert done.stderr == "error: k is 9 but the batch has 4 rows: lower k\n"
+
+
+def test_unknown_name_without_a_near_one_lists_them_all() -> None:
+    assert str(unknown_name("table", "zzz", ["table1", "fig4a"])) == (
+        "unknown table 'zzz': Valid: table1, fig4a"
+    )
+
+
+def test_atomic_write_replaces_only_when_complete(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "file.txt"
+    write_text(path, "old")
+
+    def fail_half_way() -> None:
+        with atomic_path(path) as temporary:
+            temporary.write_text("new, but")
+            raise RuntimeError("half way")
+
+    with pytest.raises(RuntimeError, match="half way"):
+        fail_half_way()
+    assert path.read_text() == "old"
+    assert [entry.name for entry in path.parent.iterdir()] == ["file.txt"]
+    write_text(path, "new")
+    assert path.read_text() == "new"
+
+
+def test_atomic_write_names_a_path_it_cannot_write(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot write"):
+        write_text(tmp_path / "file" / "below.txt", "")
+
+
+def test_json_has_no_nan(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        write_json(tmp_path / "x.json", {"score": float("nan")})
+    assert not (tmp_path / "x.json").exists()
