@@ -50,6 +50,23 @@ def test_the_command_line_imports_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]", done.stderr
 
 
+def test_the_base_install_answers_and_names_the_missing_extra() -> None:
+    """As without the [train] extra: its packages cannot be found at all."""
+    hide = (
+        "import importlib.util, sys\n"
+        "find = importlib.util.find_spec\n"
+        "absent = {'torch', 'torchvision', 'timm', 'lightly', 'lightning'}\n"
+        "importlib.util.find_spec = lambda n, *a: None if n in absent else find(n, *a)\n"
+        "for name in absent: sys.modules[name] = None\n"
+    )
+    done = run_python(f"{hide}sys.argv[1:] = ['--help']\nfrom sag_vicreg.cli import main; main()")
+    assert done.returncode == 0, done.stderr
+    done = run_python(
+        f"{hide}from sag_vicreg.errors import require_train_extra; require_train_extra('train')"
+    )
+    assert "train needs torch, torchvision, timm, lightly, lightning: pip install" in done.stderr
+
+
 def test_torchvision_timm_and_lightly_import_after_the_operators_are_declared() -> None:
     done = run_python(
         "import sag_vicreg.torchvision_ops as ops\n"
