@@ -1,14 +1,19 @@
 """Files and folders: what a run leaves behind, written whole or not at all."""
 
 from sag_vicreg.artifacts.atomic import atomic_path, write_bytes, write_json, write_text
+from sag_vicreg.artifacts.embeddings import Embeddings, align, read_embeddings, write_embeddings
 from sag_vicreg.artifacts.runs import Run
 from sag_vicreg.artifacts.thumbnails import read_thumbnails, write_thumbnails
 
 __all__ = [
+    "Embeddings",
     "Run",
+    "align",
     "atomic_path",
+    "read_embeddings",
     "read_thumbnails",
     "write_bytes",
+    "write_embeddings",
     "write_json",
     "write_text",
     "write_thumbnails",
