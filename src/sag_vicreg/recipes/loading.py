@@ -1,0 +1,82 @@
+"""From a name or a file, a scale and overrides to a checked recipe."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from sag_vicreg.errors import InputError
+from sag_vicreg.recipes.packaged import packaged_recipe
+from sag_vicreg.recipes.problems import one_line
+from sag_vicreg.recipes.schema import Recipe
+from sag_vicreg.recipes.yaml_text import merge, parse_yaml
+
+
+def load_recipe(
+    source: str | Path, *, scale: str | None = None, overrides: Sequence[str] = ()
+) -> Recipe:
+    """Load a recipe by its packaged name or from a YAML file.
+
+    Parameters
+    ----------
+    source
+        ``dataset/method`` such as ``cifar100/sag-vicreg``, or the path of a YAML file. A file is
+        either complete (as a run's ``recipe.yaml`` is) or names a packaged recipe under ``base``
+        and holds only what differs.
+    scale
+        ``paper`` (default), ``cpu`` (minutes on two cores) or ``smoke`` (seconds).
+    overrides
+        ``key=value`` with dots for nesting and YAML for values: ``optimizer.base_lr=0.5``.
+
+    Examples
+    --------
+    >>> recipe = load_recipe("cifar100/sag-vicreg", overrides=["method.k=7"])
+    >>> recipe.method.k, recipe.schedule.epochs, recipe.optimizer.name
+    (7, 500, 'lars')
+    """
+    name = str(source)
+    if Path(name).suffix in (".yaml", ".yml"):
+        content = _read_file(Path(name), scale)
+    else:
+        content = packaged_recipe(name, scale or "paper")
+    for override in overrides:
+        content = merge(content, _parse_override(override))
+    try:
+        return Recipe.model_validate(content)
+    except ValidationError as error:
+        raise InputError(f"recipe {name}: {one_line(error, Recipe)}") from None
+
+
+def _read_file(path: Path, scale: str | None) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise InputError(f"cannot read the recipe {path}: {reason}") from error
+    content = parse_yaml(text, str(path))
+    if not isinstance(content, dict):
+        raise InputError(f"{path} holds no recipe: it must be a mapping of sections")
+    base = content.pop("base", None)
+    if base is None:
+        if scale is not None and scale != content.get("scale"):
+            raise InputError(
+                f"{path} is a complete recipe, so scale {scale} has nothing to change: "
+                "leave the scale out or override keys"
+            )
+        return content
+    scale = scale or content.get("scale") or "paper"
+    return merge(packaged_recipe(str(base), scale), content | {"scale": scale})
+
+
+def _parse_override(override: str) -> dict[str, Any]:
+    key, equals, value = override.partition("=")
+    if not equals or not all(key.split(".")):
+        raise InputError(
+            f"cannot read the override '{override}': write key=value, as optimizer.base_lr=0.5"
+        )
+    content = parse_yaml(value, f"the value of '{override}'")
+    for part in reversed(key.split(".")):
+        content = {part: content}
+    result: dict[str, Any] = content
+    return result

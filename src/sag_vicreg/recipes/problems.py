@@ -1,0 +1,69 @@
+"""Pydantic's list of errors as the one line a user needs."""
+
+from difflib import get_close_matches
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+
+def one_line(error: ValidationError, model: type[BaseModel]) -> str:
+    """Describe the first error, an unknown key before anything that follows from it."""
+    errors = error.errors(include_url=False)
+    first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
+    others = len(errors) - 1
+    text = _describe(first, model)
+    return text + (f" (and {others} more)" if others else "")
+
+
+def _describe(error: Any, model: type[BaseModel]) -> str:
+    key, section = _locate(error["loc"], model)
+    value = error["input"]
+    kind = error["type"]
+    if kind == "extra_forbidden":
+        valid = sorted(section.model_fields)
+        near = get_close_matches(str(error["loc"][-1]), valid, n=1)
+        hint = f" did you mean '{near[0]}'?" if near else ""
+        return f"unknown key {key}:{hint} Valid: {', '.join(valid)}"
+    if kind == "missing":
+        return f"{key} is missing"
+    if kind == "union_tag_invalid":
+        tag = str(error["ctx"]["tag"])
+        valid = [name.strip("'") for name in error["ctx"]["expected_tags"].split(", ")]
+        near = get_close_matches(tag, valid, n=1)
+        hint = f" did you mean '{near[0]}'?" if near else ""
+        return f"unknown {key}.name '{tag}':{hint} Valid: {', '.join(valid)}"
+    if kind == "union_tag_not_found":
+        return f"{key}.name is missing"
+    if kind == "value_error":  # ours: it names its own keys and values
+        return str(error["ctx"]["error"])
+    message = error["msg"][0].lower() + error["msg"][1:]
+    return f"{key} is {value!r}: {message}"
+
+
+def _locate(location: tuple[Any, ...], model: type[BaseModel]) -> tuple[str, type[BaseModel]]:
+    """Write the location with dots, and find the section it ends in.
+
+    A discriminated union puts the tag (``sag-vicreg``) into the location; it is no key.
+    """
+    section = model
+    keys: list[str] = []
+    parts = list(location)
+    while parts:
+        part = str(parts.pop(0))
+        field = section.model_fields.get(part)
+        keys.append(part)
+        if field is None:
+            break
+        options = [o for o in (field.annotation, *get_args(field.annotation)) if _is_model(o)]
+        if len(options) > 1 and parts:  # a union told apart by name
+            tag = parts.pop(0)
+            section = next(o for o in options if tag in get_args(o.model_fields["name"].annotation))
+        elif options:
+            section = options[0]
+        else:
+            break
+    return ".".join(keys), section
+
+
+def _is_model(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
