@@ -1,0 +1,234 @@
+"""Every table and figure of the paper that stands on training, declared.
+
+A declaration says which methods a table has, what their models train on, which images they embed
+and which scores are printed. Nothing here runs: :mod:`sag_vicreg.experiments.plan` turns a
+declaration into models to train and evaluations of them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sag_vicreg.errors import InputError, unknown_name
+
+METHOD_LABELS = {
+    "simclr": "SimCLR",
+    "barlow-twins": "Barlow Twins",
+    "vicreg": "VICReg",
+    "sag-vicreg": "SAG-VICReg",
+    "vicreg-vit": "VICReg",
+    "dino": "DINO",
+    "mae": "MAE",
+    "i-jepa": "I-JEPA",
+    "sag-vicreg-vit": "SAG-VICReg",
+}
+DATASET_LABELS = {
+    "imagenet100": "ImageNet-100",
+    "imagenet1k": "ImageNet-1k",
+    "cifar100": "CIFAR-100",
+    "caltech256": "Caltech-256",
+    "shapes": "shapes",
+}
+INVARIANCE = ("simclr", "barlow-twins", "vicreg", "sag-vicreg")
+ON_VIT = ("vicreg-vit", "dino", "mae", "i-jepa", "sag-vicreg-vit")
+CLUSTER_COUNTS = tuple(range(20, 201, 20))
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """What one model trains on: a dataset, and ``all``, ``first`` or ``second`` of its classes."""
+
+    dataset: str
+    classes: str = "all"
+
+
+@dataclass(frozen=True)
+class ImageSet:
+    """The images that are embedded. ``test`` is held out from every training set."""
+
+    dataset: str
+    classes: str = "all"
+    split: str = "test"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One group of columns: the models behind each row (one or two) and the images they embed."""
+
+    name: str
+    heading: str
+    trained_on: tuple[TrainingSet, ...]
+    images: ImageSet
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """One table, or one figure that plots a table."""
+
+    name: str
+    title: str
+    methods: tuple[str, ...]
+    evaluation: str
+    scores: Mapping[str, str]
+    settings: Mapping[str, Setting]
+    default: str
+    percent: bool = False
+
+    def choose(
+        self, datasets: Sequence[str] = (), pretrain: Sequence[str] = (), images: str = "test"
+    ) -> list[Setting]:
+        """Return the settings a user asks for, in the order asked; the default if none is named.
+
+        ``pretrain`` names training sets of tables 4 and 5 (``cifar100``, ``imagenet1k``), where
+        the evaluated dataset stays the same; everywhere else ``datasets`` names the settings.
+        """
+        if images not in ("test", "train"):
+            raise unknown_name("choice of --images", images, ("test", "train"))
+        by_pretraining = self.evaluation != "structure"
+        if pretrain and not by_pretraining:
+            raise InputError(
+                f"{self.name} trains and evaluates on the same dataset: use --dataset, "
+                "--pretrain belongs to table4, table5, fig4a and fig4b"
+            )
+        names = list(pretrain) or list(datasets) or [self.default]
+        for name in names:
+            if name not in self.settings:
+                raise unknown_name(f"dataset for {self.name}", name, self.settings)
+        chosen = [self.settings[name] for name in names]
+        for setting in chosen:
+            if pretrain and datasets and setting.images.dataset not in datasets:
+                raise InputError(
+                    f"{self.name} with --pretrain {setting.name} is evaluated on "
+                    f"{setting.images.dataset}, not on {', '.join(datasets)}: drop --dataset"
+                )
+        return [replace(s, images=replace(s.images, split=images)) for s in chosen]
+
+    def choose_methods(self, methods: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the methods a user asks for, in the table's own order; all of them if none."""
+        for method in methods:
+            if method not in self.methods:
+                raise unknown_name(f"method for {self.name}", method, self.methods)
+        return tuple(m for m in self.methods if not methods or m in methods)
+
+
+def _halves(dataset: str) -> Setting:
+    """Two models, one per half of the classes; both embed images of the first half."""
+    return Setting(
+        dataset,
+        DATASET_LABELS[dataset],
+        (TrainingSet(dataset, "first"), TrainingSet(dataset, "second")),
+        ImageSet(dataset, "first"),
+    )
+
+
+def _pretrained(trained_on: str, evaluated_on: str) -> Setting:
+    """One model, trained on everything."""
+    return Setting(
+        trained_on,
+        f"trained on {DATASET_LABELS[trained_on]}",
+        (TrainingSet(trained_on),),
+        ImageSet(evaluated_on),
+    )
+
+
+_LCA = {"lca.pearson": "Pearson", "lca.spearman": "Spearman", "lca.kendall": "Kendall"}
+_COPHENETIC = {"cophenetic.d1_to_p2": "D1 to P2", "cophenetic.d2_to_p1": "D2 to P1"}
+_HALVES = {d: _halves(d) for d in ("imagenet100", "cifar100", "caltech256", "shapes")}
+# Appendix "Data": the two training sets of table 3 are different datasets, not two halves. The
+# `shapes` setting rehearses the same commands without any download.
+_ACROSS = {
+    "cifar100": Setting(
+        "cifar100",
+        DATASET_LABELS["cifar100"],
+        (TrainingSet("cifar100", "first"), TrainingSet("caltech256", "first")),
+        ImageSet("cifar100", "first"),
+    ),
+    "shapes": _halves("shapes"),
+}
+_PRETRAINED = {
+    "cifar100": _pretrained("cifar100", "cifar100"),
+    "imagenet1k": _pretrained("imagenet1k", "cifar100"),
+    "shapes": _pretrained("shapes", "shapes"),
+}
+
+
+def _by_level(measure: str) -> dict[str, str]:
+    return {f"{measure}.level{level}": f"Level {level}" for level in (1, 2, 3, 4)}
+
+
+DECLARATIONS = {
+    declaration.name: declaration
+    for declaration in (
+        Declaration(
+            name="table1",
+            title="LCA similarity between models trained on the first and on the second half",
+            methods=INVARIANCE,
+            evaluation="structure",
+            scores=_LCA,
+            settings=_HALVES,
+            default="cifar100",
+        ),
+        Declaration(
+            name="table2",
+            title="Cophenetic similarity between models trained on the first and the second half",
+            methods=INVARIANCE,
+            evaluation="structure",
+            scores=_COPHENETIC,
+            settings=_HALVES,
+            default="cifar100",
+        ),
+        Declaration(
+            name="table3",
+            title="LCA similarity on ViT between models trained on two datasets",
+            methods=ON_VIT,
+            evaluation="structure",
+            scores=_LCA,
+            settings=_ACROSS,
+            default="cifar100",
+        ),
+        Declaration(
+            name="table4",
+            title="k-NN accuracy by level of the class hierarchy, in percent",
+            methods=INVARIANCE,
+            evaluation="levels",
+            scores=_by_level("knn"),
+            settings=_PRETRAINED,
+            default="cifar100",
+            percent=True,
+        ),
+        Declaration(
+            name="table5",
+            title="Linear-probe accuracy by level of the class hierarchy, in percent",
+            methods=INVARIANCE,
+            evaluation="levels",
+            scores=_by_level("probe"),
+            settings=_PRETRAINED,
+            default="cifar100",
+            percent=True,
+        ),
+        Declaration(
+            name="fig4a",
+            title="Rand index by level, as many clusters as the level has classes",
+            methods=INVARIANCE,
+            evaluation="rand",
+            scores=_by_level("rand"),
+            settings=_PRETRAINED,
+            default="cifar100",
+        ),
+        Declaration(
+            name="fig4b",
+            title="Rand index at the finest level by number of clusters",
+            methods=INVARIANCE,
+            evaluation="rand",
+            scores={f"rand.clusters{count}": str(count) for count in CLUSTER_COUNTS},
+            settings=_PRETRAINED,
+            default="cifar100",
+        ),
+    )
+}
+
+
+def declaration(name: str) -> Declaration:
+    """Look a table or figure up by name."""
+    if name not in DECLARATIONS:
+        raise unknown_name("table or figure", name, DECLARATIONS)
+    return DECLARATIONS[name]
