@@ -1,0 +1,22 @@
+"""Scores of embeddings against a class hierarchy, level by level, and without labels."""
+
+from sag_vicreg.evaluation.knn import KNNScores, hierarchical_knn
+from sag_vicreg.evaluation.unlabelled import (
+    LabelFree,
+    alignment,
+    alpha_req,
+    label_free,
+    rankme,
+    uniformity,
+)
+
+__all__ = [
+    "KNNScores",
+    "LabelFree",
+    "alignment",
+    "alpha_req",
+    "hierarchical_knn",
+    "label_free",
+    "rankme",
+    "uniformity",
+]

@@ -1,0 +1,52 @@
+"""What every measure asks of its input, refused in one line where it is not so."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sag_vicreg.errors import InputError
+
+Array = NDArray[Any]
+
+
+def check_vectors(vectors: ArrayLike, name: str) -> Array:
+    """Return ``vectors`` as a finite (n, d) floating-point matrix with at least two rows."""
+    matrix = np.asarray(vectors)
+    if matrix.ndim != 2:
+        raise InputError(f"{name} has shape {matrix.shape}: give one row per point, (n, d)")
+    if matrix.dtype.kind not in "fiub":
+        raise InputError(f"{name} holds {matrix.dtype}, not real numbers: convert it to float")
+    if matrix.shape[0] < 2 or matrix.shape[1] < 1:
+        raise InputError(f"{name} has shape {matrix.shape}: at least two points are needed")
+    if matrix.dtype not in (np.float32, np.float64):
+        matrix = matrix.astype(np.float32 if matrix.dtype.itemsize <= 2 else np.float64)
+    bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
+    if bad.size:
+        raise InputError(
+            f"{name} has NaN or infinity in {bad.size} rows, the first is row {bad[0]}: "
+            "remove or repair them"
+        )
+    return matrix
+
+
+def check_same_dimension(train: Array, test: Array) -> None:
+    """Refuse training and test vectors of different length."""
+    if train.shape[1] != test.shape[1]:
+        raise InputError(
+            f"train has dimension {train.shape[1]} and test {test.shape[1]}: "
+            "embed both with the same model"
+        )
+
+
+def unit_rows(matrix: Array) -> NDArray[np.float32]:
+    """Return rows scaled to length one, in float32; a zero row stays zero (cosine 0 to all).
+
+    Rows are divided by their largest entry first, so that neither the squares of huge entries nor
+    those of tiny ones leave the range of floating point.
+    """
+    largest = np.abs(matrix).max(axis=1, keepdims=True)
+    scaled = matrix / np.where(largest > 0, largest, 1)
+    norms = np.linalg.norm(scaled, axis=1, keepdims=True)
+    unit: NDArray[np.float32] = (scaled / np.where(norms > 0, norms, 1)).astype(np.float32)
+    return unit
