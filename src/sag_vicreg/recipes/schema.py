@@ -9,10 +9,11 @@ import json
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from sag_vicreg.errors import unknown_name
 from sag_vicreg.recipes.method_sections import MethodSection, Section
+from sag_vicreg.recipes.patches import check_patches
 
 DATASETS = ("cifar100", "imagenet100", "imagenet1k", "caltech256", "shapes", "digits")
 DATASET_PREFIXES = ("folder:", "parquet:")
@@ -22,6 +23,18 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Names = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
 Indices = Annotated[tuple[int, ...], Field(strict=False, min_length=1)]
 Range = Annotated[tuple[float, float], Field(strict=False)]
+
+
+def _inside_the_image(scale: tuple[float, float]) -> tuple[float, float]:
+    low, high = scale
+    if not 0 < low <= high <= 1:
+        raise ValueError(
+            f"a crop's scale is [{low}, {high}]: it must rise from above 0 to at most 1, the image"
+        )
+    return scale
+
+
+CropScale = Annotated[Range, AfterValidator(_inside_the_image)]
 
 
 class DatasetSection(Section):
@@ -53,14 +66,14 @@ class LocalCrops(Section):
 
     number: Positive
     size: Positive
-    scale: Range
+    scale: CropScale
 
 
 class ViewsSection(Section):
     """How an image becomes its views; ``kind`` names the published recipe."""
 
     kind: Literal["vicreg", "simclr", "barlow-twins", "dino", "crop"]
-    crop_scale: Range = (0.08, 1.0)
+    crop_scale: CropScale = (0.08, 1.0)
     local: LocalCrops | None = None
 
     @model_validator(mode="after")
@@ -175,6 +188,7 @@ class Recipe(BaseModel):
                 f"views.local.size is {local.size} but dataset.image_size is "
                 f"{self.dataset.image_size}: a local crop is not larger than the image"
             )
+        check_patches(self)
         return self
 
     @property

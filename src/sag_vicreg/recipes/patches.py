@@ -1,0 +1,142 @@
+"""Arithmetic of patches: what a vision transformer's recipe is checked by and its masks cut by.
+
+Pure numbers, so that a recipe whose masks would leave nothing is refused before torch is loaded.
+"""
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sag_vicreg.recipes.method_sections import IJEPASection
+    from sag_vicreg.recipes.schema import Recipe
+
+
+def patch_size(backbone_name: str, args: dict[str, Any]) -> int | None:
+    """Side of a patch in pixels: from the arguments, else from timm's name; None without patches.
+
+    Examples
+    --------
+    >>> patch_size("vit_base_patch16_224", {}), patch_size("resnet50", {})
+    (16, None)
+    """
+    if "patch_size" in args:
+        return int(args["patch_size"])
+    named = re.search(r"_patch(\d+)", backbone_name)
+    return int(named.group(1)) if named else None
+
+
+def visible_patches(patches: int, mask_ratio: float) -> int:
+    """Patches MAE leaves visible out of ``patches``, rounded down as in the official code."""
+    return int(patches * (1 - mask_ratio))
+
+
+def block_shape(side: int, scale: float, aspect: float) -> tuple[int, int]:
+    """Height and width in patches of a block that covers ``scale`` of a square grid.
+
+    Examples
+    --------
+    >>> block_shape(14, 0.2, 1.5)
+    (8, 5)
+    """
+    area = scale * side * side
+    height, width = math.sqrt(area * aspect), math.sqrt(area / aspect)
+    return _whole(height, side), _whole(width, side)
+
+
+def fewest_context_patches(section: "IJEPASection", side: int) -> int:
+    """Context patches that are left when the smallest context loses one largest target block.
+
+    The other blocks can always be put where the first lies, so this many can be guaranteed.
+    """
+    context = math.prod(block_shape(side, section.context_scale[0], 1.0))
+    low, high = section.target_aspect
+    area = section.target_scale[1] * side * side
+    # A block's size jumps where its height or width crosses a half; the largest is at a jump.
+    halves = [(m + 0.5) ** 2 for m in range(side)]
+    jumps = [half / area for half in halves] + [area / half for half in halves]
+    aspects = [low, high, *(aspect for aspect in jumps if low <= aspect <= high)]
+    largest = max(math.prod(block_shape(side, section.target_scale[1], a)) for a in aspects)
+    return context - largest
+
+
+def check_patches(recipe: "Recipe") -> None:
+    """Refuse, in one line, images that patches do not tile and masks that leave nothing."""
+    method, backbone = recipe.method, recipe.backbone
+    patch = patch_size(backbone.name, backbone.args)
+    if patch is None:
+        if method.name in ("mae", "i-jepa"):
+            raise ValueError(
+                f"method {method.name} masks patches and backbone {backbone.name} has none: "
+                "choose a vision transformer, as vit_base_patch16_224"
+            )
+        return
+    image = recipe.dataset.image_size
+    _check_sizes(recipe, patch, image)
+    side = image // patch
+    if method.name == "mae":
+        _check_mask_ratio(side * side, method.mask_ratio)
+    if method.name == "i-jepa":
+        _check_blocks(method, side)
+        if backbone.args.get("class_token", True):
+            raise ValueError(
+                "i-jepa encodes patches only: set backbone.args.class_token to false and "
+                "backbone.args.global_pool to avg"
+            )
+
+
+def _check_sizes(recipe: "Recipe", patch: int, image: int) -> None:
+    args = recipe.backbone.args
+    local = recipe.views.local
+    if image % patch:
+        raise ValueError(
+            f"dataset.image_size is {image} but a patch of {recipe.backbone.name} has {patch} "
+            f"pixels: choose a multiple of {patch}, as {max(image // patch, 1) * patch}"
+        )
+    if local is not None and local.size % patch:
+        raise ValueError(
+            f"views.local.size is {local.size} but a patch has {patch} pixels: "
+            f"choose a multiple of {patch}, as {max(local.size // patch, 1) * patch}"
+        )
+    dynamic = args.get("dynamic_img_size", False)
+    if local is not None and not dynamic:
+        raise ValueError(
+            "local crops are smaller than the image: set backbone.args.dynamic_img_size to true"
+        )
+    named = re.search(r"_(\d+)(\.|$)", recipe.backbone.name)
+    expected = args.get("img_size", int(named.group(1)) if named else image)
+    if not dynamic and expected != image:
+        raise ValueError(
+            f"dataset.image_size is {image} but backbone {recipe.backbone.name} takes {expected}: "
+            f"set backbone.args.img_size to {image}"
+        )
+
+
+def _check_mask_ratio(patches: int, ratio: float) -> None:
+    visible = visible_patches(patches, ratio)
+    if not 0 < visible < patches:
+        raise ValueError(
+            f"method.mask_ratio is {ratio}, which leaves {visible} of {patches} patches visible: "
+            "at least one must be visible and one masked, as with 0.75"
+        )
+
+
+def _check_blocks(section: "IJEPASection", side: int) -> None:
+    for key in ("target_scale", "target_aspect", "context_scale"):
+        low, high = getattr(section, key)
+        if not 0 < low <= high or (key != "target_aspect" and high > 1):
+            raise ValueError(
+                f"method.{key} is [{low}, {high}]: it must rise from above 0"
+                + ("" if key == "target_aspect" else " to at most 1")
+            )
+    left = fewest_context_patches(section, side)
+    if left < section.min_context_patches:
+        raise ValueError(
+            f"method.target_scale up to {section.target_scale[1]} can leave a context of "
+            f"{max(left, 0)} of {side * side} patches, fewer than method.min_context_patches "
+            f"{section.min_context_patches}: lower target_scale or raise context_scale"
+        )
+
+
+def _whole(length: float, side: int) -> int:
+    return min(max(math.floor(length + 0.5), 1), side)
