@@ -63,9 +63,7 @@ class Hierarchy:
         for level, names in enumerate(self._level_names):
             index = {name: position for position, name in enumerate(names)}
             columns.append([index[path[level]] for path in self.paths])
-        labels = np.array(columns, dtype=np.int64)
-        labels.flags.writeable = False
-        return labels
+        return np.array(columns, dtype=np.int64)
 
     def names_at(self, level: int) -> tuple[str, ...]:
         """Names of the groups at ``level``, in the order of their indices."""
@@ -73,7 +71,7 @@ class Hierarchy:
 
     def labels_at(self, level: int) -> IntArray:
         """Group index at ``level`` of every class, shape (n_classes,)."""
-        labels: IntArray = self._level_labels[self._row(level)]
+        labels: IntArray = self._level_labels[self._row(level)].copy()
         return labels
 
     def parents(self, level: int) -> IntArray:

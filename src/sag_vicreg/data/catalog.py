@@ -1,0 +1,213 @@
+"""Datasets by name: where each is looked for, and how a name becomes an ``ImageDataset``."""
+
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sag_vicreg.data.dataset import ImageDataset
+from sag_vicreg.data.decode import decode_squares
+from sag_vicreg.data.resize import resize_squares
+from sag_vicreg.data.sources.caltech256 import load_caltech256
+from sag_vicreg.data.sources.cifar100 import load_cifar100
+from sag_vicreg.data.sources.digits import DIGITS_SIZE, load_digits
+from sag_vicreg.data.sources.folders import load_folder
+from sag_vicreg.data.sources.imagenet import load_imagenet, load_imagenet1k, load_imagenet100
+from sag_vicreg.data.sources.parquet import load_parquet
+from sag_vicreg.data.sources.records import Records, Request
+from sag_vicreg.data.sources.shapes import load_shapes
+from sag_vicreg.data.splits import SPLITS, Classes, balanced_subset, class_indices
+from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.progress import track
+
+# Images that take more bytes than this once decoded stay on disk.
+RESIDENT_LIMIT = 2**30
+# Size of photographs where nobody asked for one.
+PHOTOGRAPH_SIZE = 224
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A dataset of the catalog: how it is loaded, and its folder under the data root, if any."""
+
+    name: str
+    summary: str
+    load: Callable[[Request], Records]
+    folder: str | None = None
+
+
+CATALOG = (
+    Entry("shapes", "drawn here: 9,600 / 2,400 images of 32 px, 48 classes", load_shapes),
+    Entry("digits", "scikit-learn's 1,797 handwritten digits, split 80/20", load_digits),
+    Entry("cifar100", "50,000 / 10,000 images of 32 px, 100 classes", load_cifar100, "cifar100"),
+    Entry("caltech256", "photographs, 256 classes, split 80/20", load_caltech256, "caltech256"),
+    Entry("imagenet100", "photographs, the paper's 100 classes", load_imagenet100, "imagenet"),
+    Entry("imagenet1k", "photographs, all 1,000 classes", load_imagenet1k, "imagenet"),
+    Entry("imagenet", "imagenet1k, or imagenet100 where only that is", load_imagenet, "imagenet"),
+    Entry("folder:PATH", "class folders, with train/ and test/ or split 80/20", load_folder),
+    Entry("parquet:PATH", "parquet with an image column, likewise", load_parquet),
+)
+
+
+def dataset_names() -> tuple[str, ...]:
+    """Every name ``load_dataset`` takes."""
+    return tuple(entry.name for entry in CATALOG)
+
+
+def load_dataset(
+    name: str,
+    *,
+    root: str | Path | None = None,
+    split: str = "train",
+    classes: Classes = "all",
+    image_size: int | None = None,
+    max_images: int | None = None,
+    seed: int = 0,
+    resident: bool | None = None,
+    skip_corrupt: bool = False,
+) -> ImageDataset:
+    """Load a dataset by name.
+
+    Parameters
+    ----------
+    name
+        One of :func:`dataset_names`; the path of ``folder:PATH`` and ``parquet:PATH`` is its root.
+    root
+        The dataset's folder; by default its place under ``$SAG_VICREG_DATA``.
+    split
+        ``"train"`` or ``"test"``; ``"all"`` where the source has no test set of its own.
+    classes
+        ``"all"``, ``"first"`` or ``"second"`` half of the classes, or a list of names or indices.
+    image_size
+        Height and width of the images; by default the source's own, 224 for photographs.
+    max_images
+        At most this many, as equally from every class as possible.
+    seed
+        Decides the subset, the 80/20 split of sources without a test set, and ``shapes``.
+    resident
+        Hold the images in memory; by default where they take less than 1 GiB.
+    skip_corrupt
+        Leave out images that cannot be decoded, with a warning that counts them, instead of
+        refusing the first.
+
+    Examples
+    --------
+    >>> data = load_dataset("shapes", split="test", classes="first", max_images=96)
+    >>> data.images.shape, data.labels.max().item()
+    (torch.Size([96, 3, 32, 32]), 23)
+    """
+    if split not in SPLITS:
+        raise unknown_name("split", split, SPLITS)
+    if image_size is not None and image_size < 1:
+        raise InputError(f"image_size is {image_size}: ask for at least 1")
+    entry, folder = _find(name, root)
+    request = Request(folder, split, seed, image_size, classes, max_images)
+    records = entry.load(request)
+    chosen = class_indices(records.class_names, classes)
+    records = records.select(np.flatnonzero(np.isin(records.labels, chosen)))
+    records = records.select(balanced_subset(records.labels, max_images, seed=seed))
+    if not records.ids:
+        raise InputError(f"{name} has no {split} images of the chosen classes")
+    size = image_size or _own_size(entry, records)
+    fits = len(records.ids) * 3 * size * size <= RESIDENT_LIMIT
+    pixels = records.pixels
+    if pixels is not None:
+        if pixels.shape[-1] != size:
+            _refuse_too_large(fits, name, size)
+            pixels = resize_squares(pixels, size)
+    elif resident or (resident is None and fits):
+        records, pixels = _decode(records, size, entry.name.partition(":")[0], skip_corrupt)
+    elif skip_corrupt:
+        records = _keep_readable(records, name)
+    return ImageDataset(
+        name=name,
+        split=split,
+        class_names=records.class_names,
+        labels=torch.from_numpy(records.labels),
+        ids=records.ids,
+        image_size=size,
+        pixels=pixels,
+        encoded=None if pixels is not None else records.encoded,
+    )
+
+
+def data_root(folder: str) -> Path | None:
+    """Find the place of ``folder`` under ``$SAG_VICREG_DATA``, where that is set."""
+    above = os.environ.get("SAG_VICREG_DATA")
+    return Path(above) / folder if above else None
+
+
+def _find(name: str, root: str | Path | None) -> tuple[Entry, Path | None]:
+    """Find the catalog's entry for ``name``, and the folder or file to read."""
+    kind, colon, path = name.partition(":")
+    entry = next((e for e in CATALOG if e.name == (f"{kind}:PATH" if colon else name)), None)
+    if entry is None:
+        raise unknown_name("dataset", name, dataset_names())
+    if colon:
+        if not path:
+            raise InputError(f"'{name}' names no path: write {kind}:PATH")
+        found: Path | None = Path(path).expanduser()
+    elif entry.folder is None:
+        return entry, None
+    else:
+        found = Path(root).expanduser() if root is not None else data_root(entry.folder)
+    if found is None:
+        raise InputError(
+            f"where is {name}? Give its folder as root, or set SAG_VICREG_DATA to the folder "
+            f"above {entry.folder}/"
+        )
+    if not found.exists():
+        raise InputError(f"{name}: {found} does not exist")
+    return entry, found
+
+
+def _own_size(entry: Entry, records: Records) -> int:
+    """Size of the images where nobody asked for one: the first one's short side, 224 at most."""
+    if records.pixels is not None:
+        return DIGITS_SIZE if entry.name == "digits" else int(records.pixels.shape[-1])
+    assert records.encoded is not None
+    return min(PHOTOGRAPH_SIZE, *records.encoded.open(0).size)
+
+
+def _refuse_too_large(fits: bool, name: str, size: int) -> None:
+    if not fits:
+        raise InputError(
+            f"{name} at {size} px does not fit in memory: leave image_size out and let the views "
+            "enlarge, or load fewer images (max_images)"
+        )
+
+
+def _decode(
+    records: Records, size: int, name: str, skip_corrupt: bool
+) -> tuple[Records, torch.Tensor]:
+    assert records.encoded is not None
+    pixels, kept = decode_squares(
+        records.encoded,
+        size,
+        fingerprint=records.fingerprint,
+        name=name,
+        skip_corrupt=skip_corrupt,
+    )
+    return _keep(records, kept, name), pixels
+
+
+def _keep_readable(records: Records, name: str) -> Records:
+    """Leave out corrupt images of a dataset that stays on disk; every image is decoded once."""
+    assert records.encoded is not None
+    readable = track(records.encoded.readable(), f"checking {name}", total=len(records.ids))
+    return _keep(records, np.flatnonzero(np.fromiter(readable, dtype=bool)), name)
+
+
+def _keep(records: Records, kept: NDArray[np.int64], name: str) -> Records:
+    skipped = len(records.ids) - len(kept)
+    if not skipped:
+        return records
+    if len(kept) == 0:
+        raise InputError(f"{name}: none of the {skipped} images can be decoded")
+    warnings.warn(f"{name}: skipped {skipped} corrupt images of {len(records.ids)}", stacklevel=4)
+    return records.select(kept)

@@ -1,0 +1,90 @@
+"""What every dataset is, once loaded: images, labels, class names and one stable id per image."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sag_vicreg.data.encoded import EncodedImages
+from sag_vicreg.errors import InputError
+
+Indices = Sequence[int] | NDArray[np.int64] | Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class ImageDataset:
+    """A split of a dataset, in memory or on disk.
+
+    Small datasets hold every image in ``images``, one uint8 tensor. Large ones hold only where
+    their images are: ``batch`` decodes whole images, ``sag_vicreg.data.decode_crops`` random crops.
+
+    Attributes
+    ----------
+    name, split
+        What was asked for.
+    class_names
+        All classes of the dataset, also after a split by class.
+    labels
+        Index into ``class_names`` of every image, int64 (n,).
+    ids
+        One string per image that stays the same between runs, machines and subsets.
+    image_size
+        Height and width of what ``batch`` returns.
+    """
+
+    name: str
+    split: str
+    class_names: tuple[str, ...]
+    labels: Tensor
+    ids: list[str]
+    image_size: int
+    pixels: Tensor | None = field(default=None, repr=False)
+    encoded: EncodedImages | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def resident(self) -> bool:
+        """Whether all images are in memory."""
+        return self.pixels is not None
+
+    @property
+    def images(self) -> Tensor:
+        """All images, uint8 (n, 3, height, width); refused where they are not in memory."""
+        if self.pixels is None:
+            raise InputError(
+                f"the {len(self)} images of {self.name} are not held in memory: use "
+                "batch(indices), or load fewer (max_images) or smaller ones (image_size)"
+            )
+        return self.pixels
+
+    def batch(self, indices: Indices) -> Tensor:
+        """Images at ``indices``, uint8 (b, 3, image_size, image_size).
+
+        Images that are not square give their centre square.
+        """
+        chosen = torch.as_tensor(indices, dtype=torch.int64)
+        if self.pixels is not None:
+            return self.pixels[chosen]
+        assert self.encoded is not None
+        squares = [self.encoded.square(int(i), self.image_size) for i in chosen]
+        return torch.from_numpy(np.stack(squares)).permute(0, 3, 1, 2).contiguous()
+
+    def label_names(self) -> list[str]:
+        """Class name of every image."""
+        return [self.class_names[label] for label in self.labels.tolist()]
+
+    def select(self, indices: Indices) -> "ImageDataset":
+        """Select the images at ``indices``, in that order."""
+        chosen = torch.as_tensor(indices, dtype=torch.int64)
+        return replace(
+            self,
+            labels=self.labels[chosen],
+            ids=[self.ids[i] for i in chosen.tolist()],
+            pixels=None if self.pixels is None else self.pixels[chosen],
+            encoded=None if self.encoded is None else self.encoded.select(chosen.numpy()),
+        )

@@ -1,0 +1,108 @@
+"""Images as files hold them: bytes, decoded one by one, any mode turned into RGB."""
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from sag_vicreg.errors import InputError
+
+Box = tuple[float, float, float, float]
+
+
+class CorruptImageError(InputError):
+    """An image that cannot be decoded; the message names its file or row."""
+
+
+@dataclass(frozen=True)
+class EncodedImages:
+    """A sequence of encoded images: files, or rows of a binary column.
+
+    Parameters
+    ----------
+    items
+        One path, or one PyArrow binary scalar, per image.
+    names
+        What to call each image in an error.
+    """
+
+    items: Sequence[Any]
+    names: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def select(self, indices: NDArray[np.int64]) -> "EncodedImages":
+        """Select the images at ``indices``, in that order."""
+        # An Arrow array selects its rows without copying them through Python.
+        take = getattr(self.items, "take", None)
+        items = take(indices) if take else [self.items[i] for i in indices]
+        return EncodedImages(items, [self.names[i] for i in indices])
+
+    def open(self, index: int) -> Image.Image:
+        """Decode one image, whole, as RGB."""
+        item = self.items[index]
+        try:
+            data = item.read_bytes() if isinstance(item, Path) else item.as_py()
+        except OSError as error:
+            raise CorruptImageError(f"cannot read {self.names[index]}: {error.strerror}") from error
+        if data is None:
+            raise CorruptImageError(f"{self.names[index]} has no image")
+        return decode_rgb(data, self.names[index])
+
+    def square(self, index: int, size: int) -> NDArray[np.uint8]:
+        """Decode the centre square of one image, resized, (size, size, 3)."""
+        return centre_square(self.open(index), size)
+
+    def squares(self, size: int) -> Iterator[NDArray[np.uint8] | CorruptImageError]:
+        """Every image's centre square in turn, or the reason it cannot be had."""
+        for index in range(len(self)):
+            try:
+                yield self.square(index, size)
+            except CorruptImageError as error:
+                yield error
+
+    def readable(self) -> Iterator[bool]:
+        """Whether each image in turn can be decoded."""
+        for index in range(len(self)):
+            try:
+                self.open(index)
+            except CorruptImageError:
+                yield False
+            else:
+                yield True
+
+
+def decode_rgb(data: bytes, name: str) -> Image.Image:
+    """Decode ``data`` as an RGB image; grey, palette, CMYK, alpha and 16-bit are converted."""
+    try:
+        image: Image.Image = Image.open(io.BytesIO(data))
+        image.load()
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError) as error:
+        raise CorruptImageError(
+            f"{name} is not a readable image ({error}): replace it, or ask to skip corrupt images"
+        ) from error
+    if image.mode.startswith("I"):
+        # Pillow clips 16-bit grey to 255 instead of scaling it.
+        image = Image.fromarray((np.asarray(image).clip(0, 65535) // 257).astype(np.uint8))
+    return image if image.mode == "RGB" else image.convert("RGB")
+
+
+def centre_square(image: Image.Image, size: int) -> NDArray[np.uint8]:
+    """Resize the largest centred square of ``image`` to (size, size, 3), antialiased."""
+    width, height = image.size
+    if width == height == size:
+        return np.asarray(image)
+    side = min(width, height)
+    left, top = (width - side) / 2, (height - side) / 2
+    return resize_box(image, (left, top, left + side, top + side), size)
+
+
+def resize_box(image: Image.Image, box: Box, size: int) -> NDArray[np.uint8]:
+    """Resize the part of ``image`` in ``box`` (left, top, right, bottom) to (size, size, 3)."""
+    return np.asarray(image.resize((size, size), Image.Resampling.BICUBIC, box=box))

@@ -1,0 +1,1 @@
+"""One file a source: each lists its images, labels and ids, and leaves decoding to others."""

@@ -1,0 +1,98 @@
+"""Class folders: ``root/class/image``, with or without ``train`` and ``test`` above them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sag_vicreg.data.encoded import EncodedImages
+from sag_vicreg.data.sources.records import Records, Request, fingerprint_files
+from sag_vicreg.errors import InputError
+
+IMAGE_SUFFIXES = frozenset(
+    (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
+)
+# Folder names under which the parts of a split dataset are found.
+SPLIT_FOLDERS = {"train": ("train", "training"), "test": ("test", "val", "validation")}
+
+
+def load_folder(request: Request) -> Records:
+    """Load class folders.
+
+    Where ``root`` holds a folder ``train``, the split is the folder of its name (``test`` may be
+    called ``val``). Otherwise the class folders lie directly in ``root`` and the split is a seeded
+    80/20 of every class. Images directly in ``root`` are one class, ``unlabelled``.
+    """
+    root = request.path
+    if not root.is_dir():
+        raise InputError(f"{root} is not a folder")
+    if any((root / name).is_dir() for names in SPLIT_FOLDERS.values() for name in names):
+        return class_folders(split_folder(root, request.split), prefix=root)
+    return class_folders(root).split_by_seed(request)
+
+
+def split_folder(root: Path, split: str) -> Path:
+    """Find the folder of ``split`` under ``root``."""
+    names = SPLIT_FOLDERS.get(split)
+    if names is None:
+        raise InputError(f"{root} comes as train and test: load one of them, not '{split}'")
+    for name in names:
+        if (root / name).is_dir():
+            return root / name
+    raise InputError(f"{root} has no folder '{names[0]}': half of the dataset is missing")
+
+
+def class_folders(
+    folder: Path, *, classes: Sequence[str] | None = None, prefix: Path | None = None
+) -> Records:
+    """List the images of every class folder in ``folder``.
+
+    Parameters
+    ----------
+    classes
+        The class folders to read, in label order; all of them, sorted, by default.
+    prefix
+        Ids are paths relative to it; to ``folder`` by default.
+    """
+    found = sorted(entry.name for entry in folder.iterdir() if _visible(entry) and entry.is_dir())
+    loose = _images(folder)
+    if classes is not None:
+        missing = [name for name in classes if name not in found]
+        if missing:
+            raise InputError(
+                f"{folder} lacks {len(missing)} of {len(classes)} class folders: "
+                f"{', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''}"
+            )
+        found = list(classes)
+    elif found and loose:
+        raise InputError(
+            f"{folder} holds both class folders and loose images such as {loose[0].name}: "
+            "move the images into class folders"
+        )
+    groups = [_images(folder / name) for name in found] if found else [loose]
+    empty = [name for name, images in zip(found, groups, strict=False) if not images]
+    if empty:
+        raise InputError(f"class folder {folder / empty[0]} holds no images: half a dataset")
+    paths = [path for images in groups for path in images]
+    if not paths:
+        raise InputError(f"{folder} holds no images and no class folders")
+    labels = np.repeat(np.arange(len(groups)), [len(images) for images in groups])
+    return Records(
+        class_names=tuple(found) or ("unlabelled",),
+        labels=labels.astype(np.int64),
+        ids=[path.relative_to(prefix or folder).as_posix() for path in paths],
+        encoded=EncodedImages(paths, [str(path) for path in paths]),
+        fingerprint=lambda: fingerprint_files(paths),
+    )
+
+
+def _visible(entry: Path) -> bool:
+    return not entry.name.startswith(".")
+
+
+def _images(folder: Path) -> list[Path]:
+    return sorted(
+        entry
+        for entry in folder.iterdir()
+        if _visible(entry) and entry.suffix.lower() in IMAGE_SUFFIXES and entry.is_file()
+    )

@@ -1,0 +1,75 @@
+"""What a source hands over: every image of a split, not yet selected, not yet decoded."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sag_vicreg.data.encoded import EncodedImages
+from sag_vicreg.data.splits import Classes, seeded_split
+from sag_vicreg.errors import InputError
+
+
+@dataclass(frozen=True)
+class Request:
+    """What ``load_dataset`` was asked for, as far as a source may care."""
+
+    root: Path | None
+    split: str
+    seed: int
+    image_size: int | None
+    classes: Classes
+    max_images: int | None
+
+    @property
+    def path(self) -> Path:
+        """``root`` of a source that has one."""
+        assert self.root is not None
+        return self.root
+
+    def refuse_all(self, name: str) -> None:
+        """Refuse ``split="all"`` for a dataset whose train and test sets are official."""
+        if self.split == "all":
+            raise InputError(f"{name} comes as train and test: load one of them, not 'all'")
+
+
+@dataclass(frozen=True)
+class Records:
+    """All images of one split of one source.
+
+    Exactly one of ``pixels`` (already decoded, square) and ``encoded`` is given.
+    """
+
+    class_names: tuple[str, ...]
+    labels: NDArray[np.int64]
+    ids: list[str]
+    pixels: Tensor | None = None
+    encoded: EncodedImages | None = None
+    fingerprint: Callable[[], str] = lambda: ""
+
+    def select(self, indices: NDArray[np.int64]) -> "Records":
+        """Select the images at ``indices``, in that order."""
+        return Records(
+            self.class_names,
+            self.labels[indices],
+            [self.ids[i] for i in indices],
+            None if self.pixels is None else self.pixels[indices],
+            None if self.encoded is None else self.encoded.select(indices),
+            self.fingerprint,
+        )
+
+    def split_by_seed(self, request: Request) -> "Records":
+        """Select the train or test part of a source that has no split of its own."""
+        return self.select(seeded_split(self.labels, request.split, seed=request.seed))
+
+
+def fingerprint_files(paths: Sequence[Path]) -> str:
+    """Names, sizes and times of ``paths``, the state a decoded cache belongs to."""
+    lines = []
+    for path in paths:
+        status = path.stat()
+        lines.append(f"{path.resolve()}|{status.st_size}|{status.st_mtime_ns}")
+    return "\n".join(lines)
