@@ -1,0 +1,32 @@
+"""The small networks between backbone and loss, from lightly's blocks."""
+
+from collections.abc import Sequence
+
+from lightly.models.modules.heads import ProjectionHead
+from torch import nn
+
+
+def expander(n_features: int, widths: Sequence[int]) -> nn.Module:
+    """Build VICReg's expander: Linear-BatchNorm-ReLU for each width but the last, a bare Linear.
+
+    As in the official code the last layer has no bias and the others have one; lightly's own
+    ``VICRegProjectionHead`` has it the other way round.
+    """
+    return _layers(n_features, widths, last_norm=False)
+
+
+def projector(n_features: int, widths: Sequence[int]) -> nn.Module:
+    """Build SimCLR's head: as :func:`expander`, with a BatchNorm at the end as well."""
+    return _layers(n_features, widths, last_norm=True)
+
+
+def _layers(n_features: int, widths: Sequence[int], *, last_norm: bool) -> nn.Module:
+    *hidden, last = widths
+    sizes = (n_features, *hidden)
+    blocks: list[tuple[int, int, nn.Module | None, nn.Module | None, bool]] = [
+        (before, after, nn.BatchNorm1d(after), nn.ReLU(), True)
+        for before, after in zip(sizes, hidden, strict=False)
+    ]
+    blocks.append((sizes[-1], last, nn.BatchNorm1d(last) if last_norm else None, None, False))
+    head: nn.Module = ProjectionHead(blocks)
+    return head

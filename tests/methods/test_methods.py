@@ -1,0 +1,177 @@
+"""Methods against their papers' reference losses, and the base they share."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch import Tensor
+
+from sag_vicreg.errors import InputError
+from sag_vicreg.losses import LossTerms
+from sag_vicreg.methods import Method, Moment, make_backbone, make_method
+from sag_vicreg.methods.barlow_twins import correlation_terms
+from sag_vicreg.methods.heads import expander, projector
+from sag_vicreg.methods.simclr import nt_xent
+from sag_vicreg.recipes import load_recipe
+
+TWO_VIEW = ("vicreg", "sag-vicreg", "simclr", "barlow-twins")
+
+
+def moment(step: int = 0, total_steps: int = 10, n: int = 16) -> Moment:
+    return Moment(
+        seed=3, epoch=0, step=step, total_steps=total_steps, batch_size=n, rows=slice(0, n)
+    )
+
+
+def views(n: int = 16, seed: int = 0) -> list[Tensor]:
+    return list(torch.randn(2, n, 3, 32, 32, generator=torch.Generator().manual_seed(seed)))
+
+
+def smoke(method: str, *overrides: str) -> Method:
+    torch.manual_seed(0)
+    return make_method(load_recipe(f"shapes/{method}", scale="smoke", overrides=overrides))
+
+
+@pytest.mark.parametrize("name", TWO_VIEW)
+def test_every_method_gives_named_terms_and_gradients_everywhere(name: str) -> None:
+    method = smoke(name)
+    terms = method(views(), moment(step=9))
+    assert isinstance(terms, LossTerms)
+    assert "nontrivial" in terms.parts
+    terms.total.backward()
+    for parameter, values in method.named_parameters():
+        assert values.grad is not None, parameter
+        assert values.grad.isfinite().all()
+
+
+def test_a_vicreg_step_equals_lightlys_on_the_same_weights_and_views() -> None:
+    from lightly.loss import VICRegLoss
+
+    method = smoke("vicreg")
+    terms = method(views(), moment())
+    terms.total.backward()
+    gradients = [p.grad.clone() for p in method.parameters() if p.grad is not None]
+    method.zero_grad()
+    z, z_prime = (method.expander(method.backbone(view)) for view in views())  # type: ignore[operator]
+    loss = VICRegLoss()(z, z_prime)
+    loss.backward()
+    torch.testing.assert_close(terms.total, loss, rtol=1e-5, atol=1e-5)
+    for ours, parameter in zip(gradients, method.parameters(), strict=True):
+        torch.testing.assert_close(ours, parameter.grad, rtol=1e-4, atol=1e-5)
+
+
+def test_sag_vicreg_is_vicreg_until_the_walk_starts() -> None:
+    plain, walked = smoke("vicreg"), smoke("sag-vicreg", "method.walk_after=0.5")
+    before = walked(views(), moment(step=4))
+    assert torch.equal(before.total, plain(views(), moment(step=4)).total)
+    assert before.parts["nontrivial"] == 0
+    after = walked(views(), moment(step=5))
+    assert after.parts["nontrivial"] > 0
+    assert not torch.equal(after.total, before.total)
+
+
+def test_the_walk_is_a_function_of_the_moment() -> None:
+    walked = smoke("sag-vicreg", "method.walk_after=0.0").eval()
+    first, again, later = (walked(views(), moment(step=s)).total for s in (1, 1, 2))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, later)
+
+
+@pytest.mark.parametrize("name", ["simclr", "barlow-twins"])
+def test_sag_goes_in_front_of_the_other_methods(name: str) -> None:
+    plain = smoke(name)
+    walked = smoke(name, "method.pairing=random_walk", "method.walk_after=0.5")
+    start = walked(views(), moment(step=4))
+    assert torch.equal(start.total, plain(views(), moment(step=4)).total)
+    assert plain(views(), moment(step=9)).parts["nontrivial"] == 0
+    assert walked(views(), moment(step=9)).parts["nontrivial"] > 0
+
+
+@pytest.mark.parametrize(("n", "d"), [(32, 8), (8, 32)])
+def test_barlow_twins_equals_lightlys(n: int, d: int) -> None:
+    from lightly.loss import BarlowTwinsLoss
+
+    z, z_prime = torch.randn(2, n, d, dtype=torch.float64, requires_grad=True)
+    on, off = correlation_terms(z, z_prime)
+    torch.testing.assert_close(on + 5e-3 * off, BarlowTwinsLoss()(z, z_prime))
+
+
+@pytest.mark.parametrize("temperature", [0.1, 0.5])
+def test_nt_xent_equals_lightlys_where_each_row_has_its_own_view(temperature: float) -> None:
+    from lightly.loss import NTXentLoss
+
+    z, z_prime = torch.randn(2, 24, 8, dtype=torch.float64)
+    expected = NTXentLoss(temperature)(z, z_prime)
+    own = torch.arange(24)
+    torch.testing.assert_close(nt_xent(z, z_prime, temperature=temperature), expected)
+    torch.testing.assert_close(nt_xent(z, z_prime, temperature=temperature, partners=own), expected)
+
+
+def loops(z: Tensor, z_partner: Tensor, partners: list[int], temperature: float) -> float:
+    """NT-Xent of walked pairs, one anchor and one candidate at a time."""
+    rows = torch.nn.functional.normalize(torch.cat((z, z_partner)), dim=1)
+    n = len(z)
+    shown = partners * 2
+    total = 0.0
+    for a in range(2 * n):
+        positive = (a + n) % (2 * n)
+        candidates = [c for c in range(2 * n) if c == positive or shown[c] != shown[a]]
+        scores = torch.stack([rows[a] @ rows[c] / temperature for c in candidates])
+        total -= float(scores.log_softmax(0)[candidates.index(positive)])
+    return total / (2 * n)
+
+
+def test_walked_rows_that_share_a_partner_are_no_negatives_of_each_other() -> None:
+    z, z_prime = torch.randn(2, 6, 4, dtype=torch.float64)
+    partners = torch.tensor([0, 0, 2, 4, 4, 4])
+    loss = nt_xent(z, z_prime[partners], temperature=0.5, partners=partners)
+    expected = loops(z, z_prime[partners], partners.tolist(), 0.5)
+    assert float(loss) == pytest.approx(expected, rel=1e-12)
+
+
+def test_nt_xent_is_finite_where_the_whole_batch_drew_one_partner() -> None:
+    z, z_prime = torch.randn(2, 6, 4)
+    partners = torch.zeros(6, dtype=torch.int64)
+    loss = nt_xent(z, z_prime[partners], temperature=0.5, partners=partners)
+    assert float(loss) == 0  # nothing to tell the partner from
+
+
+def test_the_expander_is_the_official_one() -> None:
+    layers = list(expander(16, (32, 64, 8)).layers)  # type: ignore[arg-type]
+    kinds = [type(layer).__name__ for layer in layers]
+    assert kinds == ["Linear", "BatchNorm1d", "ReLU"] * 2 + ["Linear"]
+    linears = [layer for layer in layers if isinstance(layer, torch.nn.Linear)]
+    assert [(x.in_features, x.out_features) for x in linears] == [(16, 32), (32, 64), (64, 8)]
+    assert [x.bias is not None for x in linears] == [True, True, False]
+    head = list(projector(16, (32, 8)).layers)  # type: ignore[arg-type]
+    assert type(head[-1]).__name__ == "BatchNorm1d"
+
+
+def blocks(model: torch.nn.Module) -> Iterator[torch.nn.Module]:
+    return (m for m in model.modules() if type(m).__name__ in ("BasicBlock", "Bottleneck"))
+
+
+@pytest.mark.parametrize("name", ["resnet18", "resnet50"])
+def test_residual_branches_start_at_zero(name: str) -> None:
+    for block in blocks(make_backbone(name)):
+        last = block.bn3 if hasattr(block, "bn3") else block.bn2
+        assert isinstance(last, torch.nn.BatchNorm2d)
+        assert not last.weight.any()
+
+
+def test_an_unknown_backbone_and_arguments_it_does_not_take() -> None:
+    with pytest.raises(InputError, match="did you mean 'resnet34'"):
+        make_backbone("resnet_34")
+    with pytest.raises(InputError, match="does not take backbone"):
+        make_backbone("resnet18", {"colour": "red"})
+
+
+def test_streams_and_places_are_independent() -> None:
+    here = moment()
+    draws = {
+        "views": torch.rand(4, generator=here.generator("views")),
+        "walk": torch.rand(4, generator=here.generator("walk")),
+        "later": torch.rand(4, generator=moment(step=1).generator("views")),
+    }
+    assert len({tuple(draw.tolist()) for draw in draws.values()}) == 3
+    assert torch.equal(draws["views"], torch.rand(4, generator=here.generator("views")))
