@@ -2,6 +2,9 @@
 
 from sag_vicreg.methods.barlow_twins import BarlowTwins
 from sag_vicreg.methods.base import Method
+from sag_vicreg.methods.dino import DINO
+from sag_vicreg.methods.i_jepa import IJEPA
+from sag_vicreg.methods.mae import MAE
 from sag_vicreg.methods.sag_vicreg import SAGVICReg
 from sag_vicreg.methods.simclr import SimCLR
 from sag_vicreg.methods.vicreg import VICReg
@@ -12,6 +15,9 @@ METHODS: dict[str, type[Method]] = {
     "sag-vicreg": SAGVICReg,
     "simclr": SimCLR,
     "barlow-twins": BarlowTwins,
+    "dino": DINO,
+    "mae": MAE,
+    "i-jepa": IJEPA,
 }
 
 

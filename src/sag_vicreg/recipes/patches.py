@@ -76,8 +76,10 @@ def check_patches(recipe: "Recipe") -> None:
     side = image // patch
     if method.name == "mae":
         _check_mask_ratio(side * side, method.mask_ratio)
+        _check_width("decoder", method.decoder_dim, method.decoder_heads)
     if method.name == "i-jepa":
         _check_blocks(method, side)
+        _check_width("predictor", method.predictor_dim, method.predictor_heads)
         if backbone.args.get("class_token", True):
             raise ValueError(
                 "i-jepa encodes patches only: set backbone.args.class_token to false and "
@@ -135,6 +137,15 @@ def _check_blocks(section: "IJEPASection", side: int) -> None:
             f"method.target_scale up to {section.target_scale[1]} can leave a context of "
             f"{max(left, 0)} of {side * side} patches, fewer than method.min_context_patches "
             f"{section.min_context_patches}: lower target_scale or raise context_scale"
+        )
+
+
+def _check_width(part: str, width: int, heads: int) -> None:
+    # Sine-cosine positions take a quarter of the width each: sine and cosine, row and column.
+    if width % heads or width % 4:
+        raise ValueError(
+            f"method.{part}_dim is {width} with {heads} heads: it must be a multiple of "
+            f"{math.lcm(heads, 4)}"
         )
 
 
