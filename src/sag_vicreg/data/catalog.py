@@ -78,7 +78,7 @@ def load_dataset(
     name
         One of :func:`dataset_names`; the path of ``folder:PATH`` and ``parquet:PATH`` is its root.
     root
-        The dataset's folder; by default its place under ``$SAG_VICREG_DATA``.
+        The dataset's folder, or the folder above it; ``$SAG_VICREG_DATA`` by default.
     split
         ``"train"`` or ``"test"``; ``"all"`` where the source has no test set of its own.
     classes
@@ -136,6 +136,17 @@ def load_dataset(
     )
 
 
+def check_dataset(name: str, *, root: str | Path | None = None) -> None:
+    """Refuse a dataset that is missing or incomplete, in train or test, before any work is done.
+
+    Files are listed, not decoded.
+    """
+    entry, folder = _find(name, root)
+    if folder is not None:
+        for split in ("train", "test"):
+            entry.load(Request(folder, split, 0, None, "all", None))
+
+
 def data_root(folder: str) -> Path | None:
     """Find the place of ``folder`` under ``$SAG_VICREG_DATA``, where that is set."""
     above = os.environ.get("SAG_VICREG_DATA")
@@ -156,6 +167,9 @@ def _find(name: str, root: str | Path | None) -> tuple[Entry, Path | None]:
         return entry, None
     else:
         found = Path(root).expanduser() if root is not None else data_root(entry.folder)
+        # The folder above all datasets will do as well.
+        if found is not None and (found / entry.folder).is_dir():
+            found = found / entry.folder
     if found is None:
         raise InputError(
             f"where is {name}? Give its folder as root, or set SAG_VICREG_DATA to the folder "

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from PIL import Image
 from torch import Tensor
 
-from sag_vicreg.data.encoded import EncodedImages
+from sag_vicreg.data.encoded import EncodedImages, resize_box
+from sag_vicreg.data.views import ViewDraw
 from sag_vicreg.errors import InputError
 
 Indices = Sequence[int] | NDArray[np.int64] | Tensor
@@ -19,7 +21,7 @@ class ImageDataset:
     """A split of a dataset, in memory or on disk.
 
     Small datasets hold every image in ``images``, one uint8 tensor. Large ones hold only where
-    their images are: ``batch`` decodes whole images, ``sag_vicreg.data.decode_crops`` random crops.
+    their images are: ``batch`` decodes their centres, ``crops`` the parts that views ask for.
 
     Attributes
     ----------
@@ -73,6 +75,45 @@ class ImageDataset:
         assert self.encoded is not None
         squares = [self.encoded.square(int(i), self.image_size) for i in chosen]
         return torch.from_numpy(np.stack(squares)).permute(0, 3, 1, 2).contiguous()
+
+    def crops(
+        self, indices: Indices, draws: Sequence[ViewDraw], sizes: Sequence[int]
+    ) -> list[Tensor]:
+        """Cut the drawn part out of every image, once per view, each image decoded only once.
+
+        For images that are not in memory, in a worker process: ``Views.finish`` does the rest on
+        the training device.
+
+        Parameters
+        ----------
+        indices
+            Which images.
+        draws
+            What ``Views.draw`` drew for them, one per view.
+        sizes
+            Height and width of each view, ``Views.sizes``.
+
+        Returns
+        -------
+        One uint8 tensor (b, 3, size, size) per view.
+        """
+        chosen = torch.as_tensor(indices, dtype=torch.int64).tolist()
+        crops = [torch.empty(len(chosen), 3, size, size, dtype=torch.uint8) for size in sizes]
+        for row, index in enumerate(chosen):
+            image = self._open(index)
+            width, height = image.size
+            for view, draw in zip(crops, draws, strict=True):
+                top, left, *sides = draw.crop[row : row + 1].boxes(height, width)[0].tolist()
+                box = (left, top, left + sides[1], top + sides[0])
+                pixels = resize_box(image, box, view.shape[-1])
+                view[row] = torch.from_numpy(pixels.copy()).permute(2, 0, 1)
+        return crops
+
+    def _open(self, index: int) -> Image.Image:
+        if self.pixels is not None:
+            return Image.fromarray(self.pixels[index].permute(1, 2, 0).numpy())
+        assert self.encoded is not None
+        return self.encoded.open(index)
 
     def label_names(self) -> list[str]:
         """Class name of every image."""

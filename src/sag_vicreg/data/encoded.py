@@ -12,7 +12,7 @@ from PIL import Image, UnidentifiedImageError
 
 from sag_vicreg.errors import InputError
 
-Box = tuple[float, float, float, float]
+Box = tuple[int, int, int, int]
 
 
 class CorruptImageError(InputError):
@@ -99,10 +99,11 @@ def centre_square(image: Image.Image, size: int) -> NDArray[np.uint8]:
     if width == height == size:
         return np.asarray(image)
     side = min(width, height)
-    left, top = (width - side) / 2, (height - side) / 2
+    left, top = (width - side) // 2, (height - side) // 2
     return resize_box(image, (left, top, left + side, top + side), size)
 
 
 def resize_box(image: Image.Image, box: Box, size: int) -> NDArray[np.uint8]:
     """Resize the part of ``image`` in ``box`` (left, top, right, bottom) to (size, size, 3)."""
-    return np.asarray(image.resize((size, size), Image.Resampling.BICUBIC, box=box))
+    # Cut out first: resize(box=...) would let pixels outside the box shine in.
+    return np.asarray(image.crop(box).resize((size, size), Image.Resampling.BICUBIC))

@@ -34,7 +34,7 @@ def _load(root: Path, split: str) -> Records:
     names = load_hierarchy("cifar100").classes
     if (root / PICKLES).is_dir():
         return _load_pickles(root, split)
-    for folder in (root, root / "cifar100", root / "data"):
+    for folder in (root, root / "data"):
         if any(folder.glob("*.parquet")):
             files = split_files(folder, split)
             return read_parquet(files, class_names=names, id_prefix=f"{split}/")

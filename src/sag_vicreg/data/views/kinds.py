@@ -1,0 +1,159 @@
+"""The published recipes by name, and the views they make of a batch."""
+
+import builtins
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from sag_vicreg.data.views.view import ViewDraw, ViewRecipe
+from sag_vicreg.errors import InputError, unknown_name
+
+# The size the recipes were published for; below it, blurs shrink with the image.
+PUBLISHED_SIZE = 224
+# Up to here SimCLR halves its colour changes, as its authors do on CIFAR.
+SMALL_IMAGE = 64
+
+
+@dataclass(frozen=True)
+class Views:
+    """Views of a batch of images, every image with its own draw.
+
+    Examples
+    --------
+    >>> views = make_views("vicreg", 32)
+    >>> images = torch.zeros(8, 3, 32, 32, dtype=torch.uint8)
+    >>> first, second = views(images, generator=torch.Generator().manual_seed(0))
+    >>> first.shape
+    torch.Size([8, 3, 32, 32])
+    """
+
+    recipes: tuple[ViewRecipe, ...]
+
+    def __call__(
+        self,
+        images: Tensor,
+        *,
+        generator: torch.Generator,
+        slice: builtins.slice | None = None,
+        batch_size: int | None = None,
+    ) -> list[Tensor]:
+        """Make every view of every image.
+
+        Parameters
+        ----------
+        images
+            uint8 (n, 3, h, w), on the device that is to do the work.
+        generator
+            On the CPU. The draws are all it decides, so equal generators make equal views, on any
+            device and with any number of processes.
+        slice
+            Rows of the batch to work on; draws are for the whole batch all the same.
+        batch_size
+            Images in the whole batch, where ``images`` holds only the rows of ``slice``.
+
+        Returns
+        -------
+        One float tensor (rows, 3, size, size) per view, normalised.
+        """
+        if images.dtype != torch.uint8 or images.ndim != 4 or images.shape[1] != 3:
+            raise InputError(
+                f"views are made of uint8 images (n, 3, h, w), not {images.dtype} "
+                f"{tuple(images.shape)}"
+            )
+        rows = builtins.slice(None) if slice is None else slice
+        draws = [draw[rows] for draw in self.draw(batch_size or len(images), generator)]
+        if batch_size is None:
+            images = images[rows]
+        if len(images) != len(draws[0].flip):
+            raise InputError(
+                f"{len(images)} images were given for the {len(draws[0].flip)} rows of {slice} "
+                f"in a batch of {batch_size}"
+            )
+        return self.make(images, draws)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Height and width of each view."""
+        return tuple(recipe.size for recipe in self.recipes)
+
+    def draw(self, n: int, generator: torch.Generator) -> list[ViewDraw]:
+        """Draw everything random about the views of ``n`` images."""
+        return [recipe.draw(n, generator) for recipe in self.recipes]
+
+    def make(self, images: Tensor, draws: Sequence[ViewDraw]) -> list[Tensor]:
+        """Make the views of whole images as drawn."""
+        return [recipe.make(images, draw) for recipe, draw in zip(self.recipes, draws, strict=True)]
+
+    def finish(self, crops: Sequence[Tensor], draws: Sequence[ViewDraw]) -> list[Tensor]:
+        """Make the views of what ``ImageDataset.crops`` cut out, as drawn."""
+        return [
+            recipe.finish(crop, draw)
+            for recipe, crop, draw in zip(self.recipes, crops, draws, strict=True)
+        ]
+
+
+class TwoViews(Views):
+    """Two views of every image, which may differ in recipe: VICReg, Barlow Twins, SimCLR."""
+
+    def __init__(self, first: ViewRecipe, second: ViewRecipe) -> None:
+        super().__init__((first, second))
+
+
+class MultiCrop(Views):
+    """Two global views and several smaller local ones: DINO."""
+
+    def __init__(
+        self, first: ViewRecipe, second: ViewRecipe, local: ViewRecipe, local_views: int
+    ) -> None:
+        super().__init__((first, second, *[local] * local_views))
+
+
+VIEW_KINDS = ("vicreg", "barlow-twins", "simclr", "dino", "crop")
+
+
+def make_views(
+    kind: str,
+    image_size: int,
+    *,
+    crop_scale: tuple[float, float] | None = None,
+    local_views: int = 8,
+    local_size: int | None = None,
+    local_scale: tuple[float, float] = (0.05, 0.4),
+) -> Views:
+    """Build the views a method was published with.
+
+    Parameters
+    ----------
+    kind
+        ``vicreg`` and ``barlow-twins`` (one recipe: blur and solarise differ between the two
+        views), ``simclr``, ``dino``, or ``crop``: one crop and flip, for MAE and I-JEPA.
+    image_size
+        Height and width of the views, of the global ones with ``dino``. Below 224 the blur's sigma
+        shrinks in proportion; its probability stays.
+    crop_scale
+        Share of the image a crop covers; by default the recipe's own.
+    local_views, local_size, local_scale
+        DINO's small crops: how many, of what size (by default 96/224 of the image, to a multiple
+        of 4), and how much of the image they cover.
+    """
+    if kind not in VIEW_KINDS:
+        raise unknown_name("kind of views", kind, VIEW_KINDS)
+    published = {"dino": (0.4, 1.0), "crop": (0.2, 1.0)}.get(kind, (0.08, 1.0))
+    plain = ViewRecipe(image_size, crop_scale or published)
+    if kind == "crop":
+        return Views((plain,))
+    shrink = min(1.0, image_size / PUBLISHED_SIZE)
+    coloured = replace(plain, jitter=0.8, grey=0.2, sigma=(0.1 * shrink, 2.0 * shrink))
+    if kind == "simclr":
+        strength = 0.5 if image_size <= SMALL_IMAGE else 1.0
+        reach = (0.8 * strength, 0.8 * strength, 0.8 * strength, 0.2 * strength)
+        view = replace(coloured, jitter_strength=reach, blur=0.5)
+        return TwoViews(view, view)
+    first, second = replace(coloured, blur=1.0), replace(coloured, blur=0.1, solarise=0.2)
+    if kind == "dino":
+        size = local_size or max(4, 4 * round(image_size * 96 / PUBLISHED_SIZE / 4))
+        local = replace(coloured, size=size, crop_scale=local_scale, blur=0.5)
+        return MultiCrop(first, second, local, local_views)
+    return TwoViews(first, second)
