@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from sag_vicreg import torchvision_ops  # noqa: F401  lightly imports torchvision
-from sag_vicreg.losses import SAGVICRegLoss, VICRegLoss, covariance
-from sag_vicreg.losses.vicreg import covariance_from_features, covariance_from_gram
+from sag_vicreg.losses import SAGVICRegLoss, VICRegLoss
+from sag_vicreg.losses.spread import spread
 from sag_vicreg.pairing import Pairs
 
 SHAPES = [(12, 40), (40, 12), (16, 16), (2, 9), (9, 1)]
@@ -113,8 +113,8 @@ def test_both_sides_of_the_covariance_are_the_official_one(
     z, _ = two_views(n, d, seed, dtype)
     expected = official_covariance(z)
     (expected_gradient,) = gradients(expected, z)
-    for side in (covariance_from_gram, covariance_from_features, covariance):
-        value = side(z)
+    for side in ("gram", "features", None):
+        _, value = spread(z, side=side)
         # The Gram side subtracts the variances: its error is relative to them.
         torch.testing.assert_close(value, expected, rtol=1e-4, atol=1e-5)
         if dtype == torch.float64:
@@ -123,20 +123,22 @@ def test_both_sides_of_the_covariance_are_the_official_one(
         torch.testing.assert_close(gradient, expected_gradient, **TOLERANCE[dtype])
 
 
-@pytest.mark.parametrize(
-    ("n", "d", "side"), [(6, 7, "gram"), (7, 7, "features"), (8, 7, "features")]
-)
-def test_the_cheaper_side_is_taken(
-    n: int, d: int, side: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    taken = []
-    for name in ("gram", "features"):
-        monkeypatch.setattr(
-            f"sag_vicreg.losses.vicreg.covariance_from_{name}",
-            lambda z, name=name: taken.append(name),
-        )
-    covariance(torch.zeros(n, d))
-    assert taken == [side]
+@pytest.mark.parametrize(("n", "saved"), [(6, (6, 6)), (7, (7, 7)), (8, (7, 7))])
+def test_the_smaller_matrix_is_built(n: int, saved: tuple[int, int]) -> None:
+    kept: list[torch.Size] = []
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda tensor: (kept.append(tensor.shape), tensor)[1], lambda tensor: tensor
+    ):
+        spread(torch.randn(n, 7, requires_grad=True))
+    assert sorted(kept) == sorted([(n, 7), (n, 7), (7,), saved])
+
+
+@pytest.mark.parametrize("side", ["gram", "features"])
+@pytest.mark.parametrize("shape", [(5, 8), (8, 5)])
+def test_first_and_second_derivatives_of_each_side(shape: tuple[int, int], side: str) -> None:
+    z, _ = two_views(*shape)
+    assert torch.autograd.gradcheck(lambda a: spread(a, side=side), z)
+    assert torch.autograd.gradgradcheck(lambda a: spread(a, side=side), z)
 
 
 @pytest.mark.parametrize("shape", [(5, 8), (8, 5)])

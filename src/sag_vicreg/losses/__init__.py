@@ -1,15 +1,19 @@
-"""Losses of two views: VICReg, SAG-VICReg and the peers it is compared with."""
+"""Losses of two views: VICReg, SAG-VICReg, and the peers they are compared with."""
 
+from sag_vicreg.losses.barlow_twins import BarlowTwinsLoss
+from sag_vicreg.losses.nt_xent import NTXentLoss, nt_xent
 from sag_vicreg.losses.sag_vicreg import SAGVICRegLoss
 from sag_vicreg.losses.terms import LossTerms, VICRegTerms
-from sag_vicreg.losses.vicreg import VICRegLoss, covariance, invariance, variance
+from sag_vicreg.losses.two_views import TwoViewLoss
+from sag_vicreg.losses.vicreg import VICRegLoss
 
 __all__ = [
+    "BarlowTwinsLoss",
     "LossTerms",
+    "NTXentLoss",
     "SAGVICRegLoss",
+    "TwoViewLoss",
     "VICRegLoss",
     "VICRegTerms",
-    "covariance",
-    "invariance",
-    "variance",
+    "nt_xent",
 ]

@@ -1,12 +1,7 @@
 """SAG-VICReg: VICReg whose positive pairs come from a random walk (paper, algorithm 1)."""
 
-import torch
-from torch import Tensor
-
-from sag_vicreg.losses.terms import VICRegTerms
 from sag_vicreg.losses.vicreg import VICRegLoss
-from sag_vicreg.pairing import Pairs, RandomWalkPairing
-from sag_vicreg.pairing.affinity import ScaleOver
+from sag_vicreg.pairing import RandomWalkPairing, ScaleOver
 
 
 class SAGVICRegLoss(VICRegLoss):
@@ -38,22 +33,9 @@ class SAGVICRegLoss(VICRegLoss):
         variance: float = 25.0,
         covariance: float = 1.0,
     ) -> None:
-        super().__init__(invariance=invariance, variance=variance, covariance=covariance)
-        self.pairing = RandomWalkPairing(k, percentile=percentile, scale_over=scale_over)
-
-    def forward(
-        self,
-        z: Tensor,
-        z_prime: Tensor,
-        *,
-        generator: torch.Generator | None = None,
-        uniforms: Tensor | None = None,
-        pairs: Pairs | None = None,
-    ) -> VICRegTerms:
-        """Pair the (n, d) embeddings of two views and compare the pairs.
-
-        ``generator``, ``uniforms`` and ``pairs`` fix the draw, as in
-        :class:`~sag_vicreg.pairing.RandomWalkPairing`.
-        """
-        walked = self.pairing(z, z_prime, generator=generator, uniforms=uniforms, pairs=pairs)
-        return self.of_partners(walked.z, walked.z_partner, walked)
+        super().__init__(
+            invariance=invariance,
+            variance=variance,
+            covariance=covariance,
+            pairing=RandomWalkPairing(k, percentile=percentile, scale_over=scale_over),
+        )

@@ -11,7 +11,13 @@ import torch
 from torch import Tensor
 
 from sag_vicreg.errors import InputError, unknown_name
-from sag_vicreg.pairing.views import check_batch, check_views, full_precision, working_dtype
+from sag_vicreg.pairing.views import (
+    check_finite,
+    check_rows,
+    check_views,
+    full_precision,
+    working_dtype,
+)
 
 ScaleOver = Literal["batch", "neighbors"]
 
@@ -84,7 +90,7 @@ def neighbor_affinity(
     """
     check_kernel(k=k, percentile=percentile, scale_over=scale_over)
     check_views(z, z_prime)
-    check_batch(z, z_prime)
+    check_rows(z)
     dtype = working_dtype(z, z_prime)
     return affinity_to_batch(
         z.to(dtype), z_prime.to(dtype), k=k, percentile=percentile, scale_over=scale_over
@@ -107,7 +113,10 @@ def check_kernel(*, k: int, percentile: float, scale_over: str) -> None:
 def affinity_to_batch(
     z: Tensor, z_prime: Tensor, *, k: int, percentile: float, scale_over: ScaleOver
 ) -> Affinity:
-    """Compute the affinity of some rows ``z`` to a whole batch ``z_prime``, inputs checked."""
+    """Compute the affinity of some rows ``z`` to a whole batch ``z_prime``.
+
+    Shapes and dtypes have been checked; values are checked here, at no cost while all is well.
+    """
     n = len(z_prime)
     if k > n:
         raise InputError(f"k is {k} but the batch has {n} rows: lower k or enlarge the batch")
@@ -116,33 +125,34 @@ def affinity_to_batch(
     below = math.floor(position)
     above = min(below + 1, population - 1)
 
+    z, z_norm, z_prime, z_prime_norm = _measurable(z, z_prime)
     with full_precision(z):
-        cosine = _cosine(z, z_prime)
+        # cos(z_i, z'_j) times |z_i|, which leaves the order within a row as it is.
+        cosine = (z @ z_prime.T).div_(z_prime_norm)
     # One partial sort serves both the neighbours and the percentile's two order statistics.
     nearest, order = cosine.topk(max(k, above + 1), dim=1)
     # 1 - cos, shifted by the row's nearest: the 1 cancels, and with it its rounding.
-    shifted = nearest[:, :1] - nearest
+    shifted = (nearest[:, :1] - nearest) / z_norm[:, None]
     scale = torch.lerp(shifted[:, below], shifted[:, above], position - below)
     scale = scale.clamp_min(_SMALLEST_SCALE)
     weights = torch.exp(-(shifted[:, :k] / scale[:, None]).square())
     return Affinity(order[:, :k].contiguous(), weights, n)
 
 
-def _cosine(z: Tensor, z_prime: Tensor) -> Tensor:
-    """Cosines of all rows with all rows, one matrix product, no normalised copies."""
-    z, z_norm = _measurable(z)
-    z_prime, z_prime_norm = _measurable(z_prime)
-    return (z @ z_prime.T).div_(z_norm[:, None]).div_(z_prime_norm)
+def _measurable(z: Tensor, z_prime: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Give rows whose products neither overflow nor vanish, with their norms, 1 for a zero row."""
+    limits = torch.finfo(z.dtype)
+    norms = torch.linalg.vector_norm(z, dim=1), torch.linalg.vector_norm(z_prime, dim=1)
+    both = torch.cat(norms)
+    # Norms tell: a NaN or infinite entry makes its row's norm so, and fails the comparison.
+    if bool(((both > limits.tiny**0.5 / limits.eps) & (both < limits.max**0.5)).all()):
+        return z, norms[0], z_prime, norms[1]
+    check_finite(z, z_prime)
+    return *_rescaled(z), *_rescaled(z_prime)
 
 
-def _measurable(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows whose products neither overflow nor vanish, and their norms, 1 for a zero row."""
-    norms = torch.linalg.vector_norm(rows, dim=1)
-    limits = torch.finfo(rows.dtype)
-    low, high = limits.tiny**0.5 / limits.eps, limits.max**0.5
-    if bool(((norms > low) & (norms < high)).all()):
-        return rows, norms
-    peak = rows.abs().amax(dim=1, keepdim=True)
-    rows = rows / peak.masked_fill(peak == 0, 1)
+def _rescaled(rows: Tensor) -> tuple[Tensor, Tensor]:
+    peaks = rows.abs().amax(dim=1, keepdim=True)
+    rows = rows / peaks.masked_fill(peaks == 0, 1)
     norms = torch.linalg.vector_norm(rows, dim=1)
     return rows, norms.masked_fill(norms == 0, 1)

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from sag_vicreg.pairing.affinity import ScaleOver, affinity_to_batch, check_kernel
 from sag_vicreg.pairing.gather import GlobalViews, gather_rows, gather_views
+from sag_vicreg.pairing.views import check_finite
 from sag_vicreg.pairing.walk import Pairs, check_pairs, check_uniforms, draw_uniforms, random_walk
 
 
@@ -80,6 +81,9 @@ class RandomWalkPairing(nn.Module):
             Pairs of the whole batch, used as they are; nothing is drawn.
         """
         views = gather_views(z, z_prime)
+        if pairs is not None or len(views.sizes) > 1:
+            # The draw sees this process's rows only; processes must refuse a broken one together.
+            check_finite(views.z, views.z_prime)
         if pairs is None:
             pairs = self._draw(views, generator, uniforms)
         else:

@@ -26,21 +26,25 @@ def check_views(z: Tensor, z_prime: Tensor) -> None:
         raise InputError(f"z is on {z.device} but z_prime on {z_prime.device}: move one of them")
 
 
-def check_batch(z: Tensor, z_prime: Tensor) -> None:
-    """Refuse a batch of one row, and NaN or infinite values, naming the first row that has one."""
+def check_rows(z: Tensor) -> None:
+    """Refuse a whole batch of fewer than two rows."""
     if len(z) < 2:
         raise InputError(f"z has {len(z)} row(s): pairs and variances need a batch of at least 2")
+
+
+@torch.no_grad()
+def check_finite(z: Tensor, z_prime: Tensor) -> None:
+    """Refuse NaN and infinite values, naming the first row that has one."""
     # A sum is finite only if every term is: one cheap pass and, on a GPU, one wait.
-    with torch.no_grad():
-        if (z.sum() + z_prime.sum()).isfinite():
-            return
-        for name, view in (("z", z), ("z_prime", z_prime)):
-            broken = (~view.isfinite().all(dim=1)).nonzero().flatten().tolist()
-            if broken:
-                raise InputError(
-                    f"{name} has NaN or infinite values in {len(broken)} of {len(view)} rows, "
-                    f"first in row {broken[0]}: the network has diverged or its input is broken"
-                )
+    if (z.sum() + z_prime.sum()).isfinite():
+        return
+    for name, view in (("z", z), ("z_prime", z_prime)):
+        broken = (~view.isfinite().all(dim=1)).nonzero().flatten().tolist()
+        if broken:
+            raise InputError(
+                f"{name} has NaN or infinite values in {len(broken)} of {len(view)} rows, "
+                f"first in row {broken[0]}: the network has diverged or its input is broken"
+            )
 
 
 def working_dtype(z: Tensor, z_prime: Tensor) -> torch.dtype:

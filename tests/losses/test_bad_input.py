@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sag_vicreg.losses import SAGVICRegLoss, VICRegLoss
+from sag_vicreg.losses import BarlowTwinsLoss, NTXentLoss, SAGVICRegLoss, VICRegLoss
 from sag_vicreg.pairing import Pairs, RandomWalkPairing, neighbor_affinity, random_walk
 
 Z = torch.randn(8, 4, generator=torch.Generator().manual_seed(0))
@@ -17,6 +17,8 @@ OF_TWO_VIEWS: dict[str, Callable[..., Any]] = {
     "RandomWalkPairing": RandomWalkPairing(),
     "VICRegLoss": VICRegLoss(),
     "SAGVICRegLoss": SAGVICRegLoss(),
+    "NTXentLoss": NTXentLoss(),
+    "BarlowTwinsLoss": BarlowTwinsLoss(),
 }
 
 
@@ -56,6 +58,18 @@ def test_nan_is_found_when_pairs_leave_its_row_out() -> None:
     pairs = Pairs(torch.zeros(8, dtype=torch.long), torch.ones(8))
     with pytest.raises(ValueError, match=r"z_prime .* row 5"):
         SAGVICRegLoss()(Z, with_value(float("nan"), 5), pairs=pairs)
+
+
+@pytest.mark.parametrize("loss", [VICRegLoss(), NTXentLoss(), BarlowTwinsLoss()])
+def test_pairs_without_pairing(loss: Callable[..., Any]) -> None:
+    with pytest.raises(ValueError, match="pairs but has no pairing"):
+        loss(Z, Z, pairs=Pairs(torch.arange(8), torch.ones(8)))
+
+
+@pytest.mark.parametrize("temperature", [0.0, -1.0, float("nan")])
+def test_temperature(temperature: float) -> None:
+    with pytest.raises(ValueError, match=f"temperature is {temperature}"):
+        NTXentLoss(temperature=temperature)
 
 
 def test_pairs_of_another_type() -> None:
