@@ -40,7 +40,9 @@ def photographs() -> Tensor:
 @pytest.mark.parametrize("source", ["images", "photographs"])
 def test_crops_are_torchvisions(request: pytest.FixtureRequest, source: str, size: int) -> None:
     batch = request.getfixturevalue(source)
-    draw = CropDraw(torch.rand(len(batch), CropDraw.COLUMNS, generator=generator()), (0.08, 1.0))
+    draw = CropDraw(
+        torch.rand(len(batch), CropDraw.COLUMNS, generator=generator()), size, (0.08, 1.0)
+    )
     boxes = draw.boxes(*batch.shape[-2:])
     flip = torch.rand(len(batch), generator=generator(1)) < 0.5
     crops = crop_resize(batch, boxes, flip, size)
@@ -149,7 +151,7 @@ def test_sigma_is_the_published_one_at_the_published_size() -> None:
 def test_boxes_are_distributed_as_torchvisions(shape: tuple[int, int]) -> None:
     n, scale = 4000, (0.08, 1.0)
     height, width = shape
-    drawn = CropDraw(torch.rand(n, CropDraw.COLUMNS, generator=generator()), scale)
+    drawn = CropDraw(torch.rand(n, CropDraw.COLUMNS, generator=generator()), 32, scale)
     boxes = drawn.boxes(height, width).float()
     torch.manual_seed(0)
     image = torch.empty(3, height, width)
@@ -166,7 +168,7 @@ def test_boxes_are_distributed_as_torchvisions(shape: tuple[int, int]) -> None:
 
 
 def test_crops_cover_the_share_asked_for() -> None:
-    draw = CropDraw(torch.rand(5000, CropDraw.COLUMNS, generator=generator()), (0.4, 0.6))
+    draw = CropDraw(torch.rand(5000, CropDraw.COLUMNS, generator=generator()), 32, (0.4, 0.6))
     area = draw.boxes(200, 200)[:, 2:].prod(dim=1) / 200**2
     assert 0.39 < area.min() < 0.41
     assert 0.59 < area.max() < 0.61
@@ -253,7 +255,7 @@ def test_kinds_have_their_shapes(images: Tensor) -> None:
 
 def test_dino_at_the_published_size() -> None:
     views = make_views("dino", 224)
-    assert views.sizes == (224, 224) + (96,) * 8
+    assert [recipe.size for recipe in views.recipes] == [224, 224] + [96] * 8
     first, second, *local = views.recipes
     assert first.crop_scale == second.crop_scale == (0.4, 1.0)
     assert {recipe.crop_scale for recipe in local} == {(0.05, 0.4)}
@@ -277,7 +279,7 @@ def test_views_of_images_on_disk_are_those_in_memory(images: Tensor) -> None:
     views = make_views("crop", 32)
     draws = views.draw(len(data), generator())
     (here,) = views.make(data.images, draws)
-    (there,) = views.finish(data.crops(range(len(data)), draws, views.sizes), draws)
+    (there,) = views.finish(data.crops(range(len(data)), draws), draws)
     apart = (denormalize(here).int() - denormalize(there).int()).abs()
     assert (apart > 1).float().mean() < 0.005
     assert apart.float().mean() < 0.5

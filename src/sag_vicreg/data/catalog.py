@@ -105,6 +105,8 @@ def load_dataset(
         raise unknown_name("split", split, SPLITS)
     if image_size is not None and image_size < 1:
         raise InputError(f"image_size is {image_size}: ask for at least 1")
+    if seed < 0:
+        raise InputError(f"seed is {seed}: give 0 or more")
     entry, folder = _find(name, root)
     request = Request(folder, split, seed, image_size, classes, max_images)
     records = entry.load(request)

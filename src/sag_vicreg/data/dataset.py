@@ -76,9 +76,7 @@ class ImageDataset:
         squares = [self.encoded.square(int(i), self.image_size) for i in chosen]
         return torch.from_numpy(np.stack(squares)).permute(0, 3, 1, 2).contiguous()
 
-    def crops(
-        self, indices: Indices, draws: Sequence[ViewDraw], sizes: Sequence[int]
-    ) -> list[Tensor]:
+    def crops(self, indices: Indices, draws: Sequence[ViewDraw]) -> list[Tensor]:
         """Cut the drawn part out of every image, once per view, each image decoded only once.
 
         For images that are not in memory, in a worker process: ``Views.finish`` does the rest on
@@ -90,14 +88,13 @@ class ImageDataset:
             Which images.
         draws
             What ``Views.draw`` drew for them, one per view.
-        sizes
-            Height and width of each view, ``Views.sizes``.
 
         Returns
         -------
         One uint8 tensor (b, 3, size, size) per view.
         """
         chosen = torch.as_tensor(indices, dtype=torch.int64).tolist()
+        sizes = [draw.crop.size for draw in draws]
         crops = [torch.empty(len(chosen), 3, size, size, dtype=torch.uint8) for size in sizes]
         for row, index in enumerate(chosen):
             image = self._open(index)

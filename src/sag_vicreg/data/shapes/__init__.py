@@ -55,8 +55,6 @@ def draw_shapes(
     """
     if not 8 <= size <= 512:
         raise InputError(f"cannot draw shapes of {size} px: ask for 8 to 512")
-    if seed < 0:
-        raise InputError(f"the seed of shapes is {seed}: give a number from 0 up")
     kinds = shape_classes()
     labels = np.arange(len(kinds)) if classes is None else np.asarray(classes)
     n = PER_CLASS[split] if per_class is None else per_class

@@ -6,7 +6,7 @@ flip, so a batch is cropped, resized and flipped by two batched products, to the
 gives one image at a time.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -20,9 +20,20 @@ _CUBIC = -0.5
 
 @dataclass(frozen=True)
 class CropDraw:
-    """The random part of a crop, free of the image's size: uniform numbers in [0, 1), (n, 22)."""
+    """The random part of n crops, which fits images of any size.
+
+    Attributes
+    ----------
+    uniforms
+        Numbers in [0, 1), (n, 22).
+    size
+        Height and width every crop is resized to.
+    scale, ratio
+        Ranges of the share of the image a crop covers, and of its aspect ratio.
+    """
 
     uniforms: Tensor
+    size: int
     scale: tuple[float, float]
     ratio: tuple[float, float] = (3 / 4, 4 / 3)
 
@@ -64,7 +75,7 @@ class CropDraw:
         )
 
     def __getitem__(self, rows: slice) -> "CropDraw":
-        return CropDraw(self.uniforms[rows], self.scale, self.ratio)
+        return replace(self, uniforms=self.uniforms[rows])
 
 
 def _between(uniform: Tensor, low: float, high: float) -> Tensor:

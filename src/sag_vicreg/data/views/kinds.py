@@ -73,11 +73,6 @@ class Views:
             )
         return self.make(images, draws)
 
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Height and width of each view."""
-        return tuple(recipe.size for recipe in self.recipes)
-
     def draw(self, n: int, generator: torch.Generator) -> list[ViewDraw]:
         """Draw everything random about the views of ``n`` images."""
         return [recipe.draw(n, generator) for recipe in self.recipes]

@@ -69,7 +69,7 @@ class ViewRecipe:
         factors[:, :3] = (1 + factors[:, :3]).clamp(min=0)
         low, high = self.sigma
         return ViewDraw(
-            crop=CropDraw(crop, self.crop_scale),
+            crop=CropDraw(crop, self.size, self.crop_scale),
             flip=flip,
             jitter=jitters,
             grey=grey,

@@ -1,0 +1,411 @@
+"""Folders and parquet files: read alike, and refused when broken."""
+
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from PIL import Image
+
+from sag_vicreg.data import catalog as catalog_module
+from sag_vicreg.data import check_dataset, dataset_names, load_dataset, make_views
+from sag_vicreg.data import decode as decode_module
+from sag_vicreg.errors import InputError
+from sag_vicreg.hierarchy import load_hierarchy
+
+CLASSES = ("ant", "bee", "cat", "dog")
+
+
+def picture(seed: int, size: tuple[int, int] = (20, 16)) -> Image.Image:
+    rng = np.random.default_rng(seed)
+    return Image.fromarray(rng.integers(0, 256, (*size[::-1], 3), dtype=np.uint8))
+
+
+def encoded(image: Image.Image, path: Path, suffix: str = ".png") -> bytes:
+    file = path / f"picture{suffix}"
+    image.save(file)
+    return file.read_bytes()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Four classes of ten pictures, no split of their own."""
+    root = tmp_path / "pets"
+    for label, name in enumerate(CLASSES):
+        (root / name).mkdir(parents=True)
+        for place in range(10):
+            picture(10 * label + place).save(root / name / f"{place}.png")
+    (root / "ant" / ".hidden.png").write_bytes(b"no picture")
+    (root / "ant" / "notes.txt").write_text("not a picture")
+    return root
+
+
+# What every source gives.
+
+
+def test_folders_without_a_split_are_split_by_seed(folder: Path) -> None:
+    name = f"folder:{folder}"
+    train, test, every = (load_dataset(name, split=split) for split in ("train", "test", "all"))
+    assert train.class_names == CLASSES
+    assert train.images.shape == (32, 3, 16, 16)
+    assert np.bincount(test.labels).tolist() == [2, 2, 2, 2]
+    assert sorted(train.ids + test.ids) == sorted(every.ids)
+    assert every.ids[:2] == ["ant/0.png", "ant/1.png"]
+    assert load_dataset(name, seed=1).ids != train.ids
+    assert load_dataset(name).ids == train.ids
+
+
+def test_folders_with_a_split_keep_it(folder: Path) -> None:
+    for split, classes in (("train", CLASSES), ("val", CLASSES)):
+        (folder / split).mkdir()
+        for name in classes:
+            source = folder / name
+            (folder / split / name).mkdir()
+            picture(len(split)).save(folder / split / name / "0.png")
+            if split == "val":
+                for file in source.iterdir():
+                    file.unlink()
+                source.rmdir()
+    test = load_dataset(f"folder:{folder}", split="test")
+    assert test.ids == [f"val/{name}/0.png" for name in CLASSES]
+    with pytest.raises(InputError, match="comes as train and test"):
+        load_dataset(f"folder:{folder}", split="all")
+
+
+def test_unlabelled_folders_are_one_class(tmp_path: Path) -> None:
+    for place in range(5):
+        picture(place).save(tmp_path / f"{place}.png")
+    data = load_dataset(f"folder:{tmp_path}", split="all")
+    assert data.class_names == ("unlabelled",)
+    assert data.ids == [f"{place}.png" for place in range(5)]
+
+
+@pytest.mark.parametrize("column", ["struct", "binary"])
+@pytest.mark.parametrize("labels", ["names", "numbers", "hub", "none"])
+def test_parquet_in_its_layouts(tmp_path: Path, column: str, labels: str) -> None:
+    images = [encoded(picture(place), tmp_path) for place in range(8)]
+    numbers = [place % 4 for place in range(8)]
+    cells = [{"bytes": data, "path": None} for data in images] if column == "struct" else images
+    table = pa.table({"image": cells})
+    if labels == "names":
+        table = table.append_column("label", [[CLASSES[number] for number in numbers]])
+    elif labels != "none":
+        table = table.append_column("label", [numbers])
+    if labels == "hub":
+        features = f'{{"info": {{"features": {{"label": {{"names": {list(CLASSES)}}}}}}}}}'
+        table = table.replace_schema_metadata({"huggingface": features.replace("'", '"')})
+    path = tmp_path / "pets.parquet"
+    pq.write_table(table, path)
+    data = load_dataset(f"parquet:{path}", split="all", image_size=16)
+    expected = {
+        "names": CLASSES,
+        "hub": CLASSES,
+        "numbers": ("0", "1", "2", "3"),
+        "none": ("unlabelled",),
+    }
+    assert data.class_names == expected[labels]
+    assert data.labels.tolist() == ([0] * 8 if labels == "none" else numbers)
+    by_hand = np.asarray(picture(3).crop((2, 0, 18, 16)))
+    assert torch.equal(data.images[3], torch.from_numpy(by_hand.copy()).permute(2, 0, 1))
+
+
+def test_parquet_folder_of_many_files(tmp_path: Path) -> None:
+    for split, parts in (("train", 2), ("test", 1)):
+        for part in range(parts):
+            images = [encoded(picture(place), tmp_path) for place in range(4)]
+            table = pa.table({"img": images, "fine_label": [0, 1, 2, 3]})
+            pq.write_table(table, tmp_path / f"{split}-{part:05d}-of-{parts:05d}.parquet")
+    train = load_dataset(f"parquet:{tmp_path}")
+    assert len(train) == 8
+    assert len(set(train.ids)) == 8
+    assert len(load_dataset(f"parquet:{tmp_path}", split="test")) == 4
+    (tmp_path / "train-00000-of-00002.parquet").unlink()
+    with pytest.raises(InputError, match="has 1 of 00002 train files: half a dataset"):
+        load_dataset(f"parquet:{tmp_path}")
+
+
+@pytest.mark.parametrize("mode", ["L", "P", "RGBA", "CMYK", "1", "LA", "I;16"])
+def test_any_mode_becomes_rgb(tmp_path: Path, mode: str) -> None:
+    grey = np.tile(np.linspace(0, 255, 16).astype(np.uint8), (16, 1))
+    (tmp_path / "c").mkdir()
+    if mode == "I;16":
+        Image.fromarray(grey.astype(np.uint16) * 257).save(tmp_path / "c" / "0.png")
+    else:
+        suffix = ".tif" if mode == "CMYK" else ".png"
+        Image.fromarray(grey).convert("RGB").convert(mode).save(tmp_path / "c" / f"0{suffix}")
+    data = load_dataset(f"folder:{tmp_path}", split="all")
+    expected = torch.from_numpy(grey).expand(1, 3, 16, 16)
+    tolerance = {"1": 255, "P": 40}.get(mode, 1)
+    assert data.images.shape == expected.shape
+    assert (data.images.int() - expected.int()).abs().max() <= tolerance
+    assert data.images.max() > 200
+
+
+def test_digits() -> None:
+    data = load_dataset("digits", split="all")
+    assert data.images.shape == (1797, 3, 32, 32)
+    assert load_dataset("digits", split="all", image_size=8).images.shape[-1] == 8
+    # Every image's digit is what scikit-learn says; the zero is open in its middle.
+    zero = data.images[data.labels == 0].float().mean(dim=0)[0]
+    assert zero[15:17, 15:17].mean() < 0.3 * zero.max()
+
+
+# Splits by class.
+
+
+def test_halves_share_no_class_and_no_image() -> None:
+    first, second = (
+        load_dataset("shapes", split="test", classes=half) for half in ("first", "second")
+    )
+    assert set(first.labels.tolist()) == set(range(24))
+    assert set(second.labels.tolist()) == set(range(24, 48))
+    assert not set(first.ids) & set(second.ids)
+    assert first.class_names == second.class_names == load_hierarchy("shapes").classes
+    whole = load_dataset("shapes", split="test")
+    assert torch.equal(torch.cat([first.images, second.images]), whole.images)
+
+
+def test_classes_by_list_keep_the_datasets_labels(folder: Path) -> None:
+    by_name = load_dataset(f"folder:{folder}", classes=["dog", "bee"])
+    assert set(by_name.labels.tolist()) == {1, 3}
+    assert by_name.class_names == CLASSES
+    assert by_name.ids == load_dataset(f"folder:{folder}", classes=[3, 1]).ids
+    assert set(by_name.label_names()) == {"bee", "dog"}
+
+
+def test_subsets_are_balanced_seeded_and_nested_in_the_whole(folder: Path) -> None:
+    name = f"folder:{folder}"
+    some = load_dataset(name, max_images=10)
+    assert sorted(np.bincount(some.labels).tolist()) == [2, 2, 3, 3]
+    assert some.ids == load_dataset(name, max_images=10).ids
+    assert some.ids != load_dataset(name, max_images=10, seed=5).ids
+    whole = load_dataset(name)
+    places = [whole.ids.index(name) for name in some.ids]
+    assert places == sorted(places)
+    assert torch.equal(some.images, whole.images[places])
+    assert torch.equal(whole.select(places).images, some.images)
+
+
+# In memory, on disk, in the cache.
+
+
+def test_on_disk_gives_the_same_images(folder: Path) -> None:
+    here = load_dataset(f"folder:{folder}", image_size=12)
+    there = load_dataset(f"folder:{folder}", image_size=12, resident=False)
+    assert here.resident
+    assert not there.resident
+    assert torch.equal(here.batch([3, 0, 9]), there.batch(torch.tensor([3, 0, 9])))
+    assert torch.equal(here.batch([3, 1]), there.select([3, 1]).batch([0, 1]))
+    with pytest.raises(InputError, match="not held in memory"):
+        _ = there.images
+
+
+def test_what_does_not_fit_stays_on_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog_module, "RESIDENT_LIMIT", 32 * 3 * 16 * 16 - 1)
+    assert not load_dataset(f"folder:{folder}").resident
+    assert load_dataset(f"folder:{folder}", image_size=15).resident
+    assert load_dataset(f"folder:{folder}", resident=True).resident
+    with pytest.raises(InputError, match="digits at 32 px does not fit in memory"):
+        load_dataset("digits")
+
+
+def test_crops_cut_while_decoding_use_the_whole_picture(folder: Path) -> None:
+    """Pictures wider than high: views see what the centre square leaves out."""
+    data = load_dataset(f"folder:{folder}", resident=False)
+    views = make_views("crop", 8)
+    generator = torch.Generator().manual_seed(0)
+    draws = views.draw(len(data), generator)
+    boxes = draws[0].crop.boxes(16, 20)
+    assert (boxes[:, 1] + boxes[:, 3]).max() > 18
+    (crops,) = data.crops(range(len(data)), draws)
+    assert data.encoded is not None
+    for row in (0, 5):
+        top, left, height, width = boxes[row].tolist()
+        part = data.encoded.open(row).crop((left, top, left + width, top + height))
+        expected = np.asarray(part.resize((8, 8), Image.Resampling.BICUBIC))
+        assert torch.equal(crops[row].permute(1, 2, 0), torch.from_numpy(expected.copy()))
+
+
+def test_the_cache_is_used_until_the_source_changes(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decode_module, "_WORTH_CACHING_SECONDS", 0.0)
+    name = f"folder:{folder}"
+    before = load_dataset(name)
+    (cache,) = (tmp_path / "cache" / "decoded").iterdir()
+    written = cache.stat().st_mtime_ns
+
+    def refuse(self: object, size: int) -> None:
+        raise AssertionError("decoded although it was cached")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("sag_vicreg.data.encoded.EncodedImages.squares", refuse)
+        assert torch.equal(load_dataset(name).images, before.images)
+    assert cache.stat().st_mtime_ns == written
+    # The same size in bytes, another picture, another time.
+    changed = folder / before.ids[0]
+    picture(99).save(changed)
+    os.utime(changed, ns=(1, 1))
+    after = load_dataset(name)
+    assert not torch.equal(after.images[0], before.images[0])
+    assert torch.equal(after.images[1:], before.images[1:])
+
+
+def test_a_damaged_cache_is_decoded_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decode_module, "_WORTH_CACHING_SECONDS", 0.0)
+    before = load_dataset(f"folder:{folder}")
+    (cache,) = (tmp_path / "cache" / "decoded").iterdir()
+    cache.write_bytes(b"half a fi")
+    assert torch.equal(load_dataset(f"folder:{folder}").images, before.images)
+
+
+def test_a_cache_that_cannot_be_written_costs_nothing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decode_module, "_WORTH_CACHING_SECONDS", 0.0)
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    assert len(load_dataset(f"folder:{folder}")) == 32
+
+
+# Bad input.
+
+
+def test_a_corrupt_image_is_named_or_skipped_with_a_count(folder: Path) -> None:
+    broken = folder / "bee" / "3.png"
+    broken.write_bytes(broken.read_bytes()[:60])
+    name = f"folder:{folder}"
+    with pytest.raises(InputError, match=r"bee/3\.png is not a readable image"):
+        load_dataset(name, split="all")
+    for resident in (True, False):
+        with pytest.warns(UserWarning, match="skipped 1 corrupt images of 40"):
+            data = load_dataset(name, split="all", skip_corrupt=True, resident=resident)
+        assert len(data) == 39
+        assert "bee/3.png" not in data.ids
+        assert data.batch(range(39)).shape == (39, 3, 16, 16)
+    whole = load_dataset(name, split="all", resident=False)
+    with pytest.raises(InputError, match=r"bee/3\.png is not a readable image"):
+        whole.batch(range(40))
+
+
+def test_a_sound_dataset_gives_no_warning(folder: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_dataset(f"folder:{folder}", skip_corrupt=True)
+
+
+def test_nothing_but_corrupt_images(tmp_path: Path) -> None:
+    (tmp_path / "0.png").write_bytes(b"nothing")
+    with pytest.raises(InputError, match=r"0\.png is not a readable image"):
+        load_dataset(f"folder:{tmp_path}", skip_corrupt=True)
+    with pytest.raises(InputError, match="none of the 1 images can be decoded"):
+        load_dataset(f"folder:{tmp_path}", skip_corrupt=True, image_size=8)
+
+
+def test_unknown_names_and_missing_roots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SAG_VICREG_DATA", raising=False)
+    with pytest.raises(InputError, match="did you mean 'cifar100'"):
+        load_dataset("cifar10")
+    with pytest.raises(InputError, match="where is cifar100"):
+        load_dataset("cifar100")
+    with pytest.raises(InputError, match="nowhere does not exist"):
+        load_dataset("caltech256", root=tmp_path / "nowhere")
+    with pytest.raises(InputError, match="nowhere does not exist"):
+        load_dataset(f"folder:{tmp_path}/nowhere")
+    with pytest.raises(InputError, match="write parquet:PATH"):
+        load_dataset("parquet:")
+    with pytest.raises(InputError, match="unknown dataset 'files:x'"):
+        load_dataset("files:x")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"split": "val"}, "unknown split 'val'"),
+        ({"split": "all"}, "shapes comes as train and test"),
+        ({"classes": "firs"}, "did you mean 'first'"),
+        ({"classes": ["one_plain_clove"]}, "did you mean 'one_plain_clover'"),
+        ({"classes": [48]}, "classes go from 0 to 47"),
+        ({"classes": []}, "list of classes is empty"),
+        ({"max_images": 0}, "max_images is 0"),
+        ({"image_size": 0}, "image_size is 0"),
+        ({"seed": -1}, "seed is -1"),
+    ],
+)
+def test_options_that_make_no_sense(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load_dataset("shapes", **options)  # type: ignore[arg-type]
+
+
+def test_half_a_folder(folder: Path, tmp_path: Path) -> None:
+    picture(0).save(folder / "loose.png")
+    with pytest.raises(InputError, match=r"both class folders and loose images such as loose\.png"):
+        load_dataset(f"folder:{folder}")
+    (folder / "loose.png").unlink()
+    (folder / "empty").mkdir()
+    with pytest.raises(InputError, match=r"empty holds no images: half a dataset"):
+        load_dataset(f"folder:{folder}")
+    (folder / "empty").rename(folder / "train")
+    with pytest.raises(InputError, match="has no folder 'test': half of the dataset"):
+        load_dataset(f"folder:{folder}", split="test")
+    with pytest.raises(InputError, match="holds no images and no class folders"):
+        load_dataset(f"folder:{folder}", split="train")
+    with pytest.raises(InputError, match=r"0\.png is not a folder"):
+        load_dataset(f"folder:{folder / 'ant' / '0.png'}")
+
+
+def test_broken_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"text": ["a"], "label": [0]}), path)
+    with pytest.raises(InputError, match=r"has no image column: .* its columns are text, label"):
+        load_dataset(f"parquet:{path}")
+    path.write_bytes(b"PAR1 and then nothing")
+    with pytest.raises(InputError, match="not a readable parquet file"):
+        load_dataset(f"parquet:{path}")
+    image = encoded(picture(0), tmp_path)
+    pq.write_table(pa.table({"img": [image, None], "label": [0, 1]}), path)
+    with pytest.raises(InputError, match=r"x\.parquet row 1 has no image"):
+        load_dataset(f"parquet:{path}", split="all")
+    pq.write_table(pa.table({"img": [image, image], "label": [0, None]}), path)
+    with pytest.raises(InputError, match="1 missing labels"):
+        load_dataset(f"parquet:{path}")
+    pq.write_table(pa.table({"img": [image, image], "label": [0, -2]}), path)
+    with pytest.raises(InputError, match="labels -2 to 0"):
+        load_dataset(f"parquet:{path}")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"holds no \.parquet files"):
+        load_dataset(f"parquet:{tmp_path / 'empty'}")
+
+
+def test_half_of_a_named_dataset(tmp_path: Path, folder: Path) -> None:
+    with pytest.raises(InputError, match="holds no CIFAR-100: expected"):
+        load_dataset("cifar100", root=tmp_path)
+    with pytest.raises(InputError, match="expected a folder 256_ObjectCategories"):
+        load_dataset("caltech256", root=tmp_path)
+    folder.rename(tmp_path / "256_ObjectCategories")
+    with pytest.raises(InputError, match="holds 4 of 256 categories and lacks categories 001, 002"):
+        load_dataset("caltech256", root=tmp_path)
+    (tmp_path / "256_ObjectCategories").rename(tmp_path / "train")
+    with pytest.raises(InputError, match="lacks 100 of 100 class folders: n01440764"):
+        load_dataset("imagenet100", root=tmp_path)
+    with pytest.raises(InputError, match="lacks 1000 of 1000 class folders"):
+        load_dataset("imagenet", root=tmp_path)
+    with pytest.raises(InputError, match="lacks 99 of 100 class folders: apple"):
+        load_dataset("cifar100", root=tmp_path)
+
+
+def test_check_dataset_looks_without_decoding(tmp_path: Path, folder: Path) -> None:
+    check_dataset("shapes")
+    check_dataset(f"folder:{folder}")
+    with pytest.raises(InputError, match="holds no CIFAR-100"):
+        check_dataset("cifar100", root=tmp_path)
+
+
+def test_the_catalog_lists_every_name() -> None:
+    assert {"shapes", "digits", "cifar100", "caltech256"} <= set(dataset_names())
+    assert {"imagenet", "imagenet100", "imagenet1k"} <= set(dataset_names())
