@@ -1,0 +1,120 @@
+"""Cophenetic similarity: how far the heights of one tree follow the distances in the other set."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sag_vicreg.errors import InputError
+from sag_vicreg.structure.kernels import kernel
+from sag_vicreg.structure.parallel import Workers, blocks
+from sag_vicreg.structure.tree import Tree
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_ROWS = 128
+
+
+@dataclass(frozen=True)
+class CopheneticSimilarity:
+    """Pearson correlations of one set's cophenetic distances with the other's pairwise ones.
+
+    ``d1_to_p2`` takes the tree of the first set and the distances of the second; ``d2_to_p1`` the
+    other way (paper, table 2).
+    """
+
+    d1_to_p2: float
+    d2_to_p1: float
+
+
+def cophenetic_similarity(tree_a: Tree, tree_b: Tree) -> CopheneticSimilarity:
+    """Correlate each tree's cophenetic distances with the distances between the other's points.
+
+    Both trees come from :func:`~sag_vicreg.structure.ward_tree` in one geometry; the pairwise
+    distances are that geometry's (cosine, chord, Euclidean). All n(n - 1)/2 pairs enter.
+    """
+    if tree_a.n != tree_b.n:
+        raise InputError(
+            f"trees of {tree_a.n} and {tree_b.n} leaves: both must stand for the same items"
+        )
+    same = [np.arange(tree_a.n)]
+    return CopheneticSimilarity(
+        d1_to_p2=cophenetic_correlations(tree_a, tree_b, same)[0],
+        d2_to_p1=cophenetic_correlations(tree_b, tree_a, same)[0],
+    )
+
+
+def cophenetic_correlations(tree: Tree, other: Tree, relabellings: Sequence[Ints]) -> list[float]:
+    """Correlate the heights of ``tree`` with the distances of ``other``, under each relabelling.
+
+    ``relabelling[i]`` is the row of ``other`` that stands for leaf ``i``. Only the cross term
+    depends on it; the rest is computed once.
+    """
+    if other.points is None:
+        raise InputError("the tree holds no points: build it with ward_tree to have distances")
+    pairs = tree.pair_counts
+    weights = tree.heights - np.average(tree.heights, weights=pairs)
+    spread = float((weights**2 * pairs).sum())
+    # Distances do not see translation, and sums of centred points cancel least.
+    points = other.points - other.points.mean(axis=0)
+    cross, total, squares = (_of_half_squares if other.geometry == "cosine" else _of_distances)(
+        tree, weights, points, relabellings
+    )
+    n = tree.n * (tree.n - 1) // 2
+    variance = squares - total * total / n
+    if spread <= 0 or variance <= 1e-24 * squares:
+        what = "cophenetic" if spread <= 0 else "pairwise"
+        raise InputError(f"all {what} distances are equal: the cophenetic similarity is undefined")
+    return [value / math.sqrt(spread * variance) for value in cross]
+
+
+def _of_half_squares(
+    tree: Tree, weights: Floats, points: Floats, relabellings: Sequence[Ints]
+) -> tuple[list[float], float, float]:
+    """Sum over cosine distances, which are half squares: ``1 - u.v = |u - v|**2 / 2``.
+
+    A half square is bilinear in the two points, so sums over pairs are products of sums over
+    points: O(n d) for the cross term where the pairs would take O(n^2 d).
+    """
+    kernels = kernel("cophenetic")
+    halves = 0.5 * np.einsum("ij,ij->i", points, points)
+    sums = np.empty(tree.n - 1)
+    cross = []
+    for rows in relabellings:
+        kernels.half_square_sums(tree.children, tree.sizes, points[rows], halves[rows], sums)
+        cross.append(float((weights * sums).sum()))
+    n = len(points)
+    total = n * float(halves.sum())
+    # Over ordered pairs (h_i + h_j)^2 - 2 (h_i + h_j) x_i.x_j + (x_i.x_j)^2; the points sum to 0,
+    # so the middle term vanishes, and the pairs (i, i) add nothing to the whole.
+    with Workers():
+        gram = points.T @ points if points.shape[1] <= n else points @ points.T
+    squares = n * float((halves**2).sum()) + float(halves.sum()) ** 2
+    squares += 0.5 * float((gram**2).sum())
+    return cross, total, squares
+
+
+def _of_distances(
+    tree: Tree, weights: Floats, points: Floats, relabellings: Sequence[Ints]
+) -> tuple[list[float], float, float]:
+    """Sum over Euclidean distances, streamed through blocks of rows."""
+    kernels = kernel("cophenetic")
+    norms = np.einsum("ij,ij->i", points, points)
+    splits = weights[tree.boundaries]
+    orders = [(np.argsort(rows[tree.leaf_order]), rows[tree.leaf_order]) for rows in relabellings]
+
+    def add(part: slice) -> tuple[list[float], float, float]:
+        block = points[part] @ points.T
+        sums = np.empty((len(block), 2))
+        kernels.distances(block, norms, part.start, sums)
+        cross = [kernels.cross_sum(block, part.start, *order, splits) for order in orders]
+        return cross, *sums.sum(axis=0).tolist()
+
+    with Workers() as workers:
+        parts = workers.map(add, blocks(len(points), _ROWS))
+    cross = np.sum([part[0] for part in parts], axis=0).tolist()
+    # Every pair was seen from both sides.
+    return cross, sum(part[1] for part in parts) / 2, sum(part[2] for part in parts) / 2

@@ -1,0 +1,174 @@
+"""The joint table of two trees: how many pairs have which LCA value in each."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sag_vicreg.errors import unknown_name
+from sag_vicreg.structure.kernels import kernel
+from sag_vicreg.structure.parallel import Workers, blocks
+from sag_vicreg.structure.tree import Tree
+
+Ints = npt.NDArray[np.int64]
+
+LCA_DISTANCES = ("level", "path", "order", "height")
+# A table of at most this many counts is kept whole; a larger one as its cells, or part by part.
+_TABLE = 2**22
+
+
+def check_lca(lca: str) -> str:
+    """Refuse an LCA distance that does not exist."""
+    if lca not in LCA_DISTANCES:
+        raise unknown_name("LCA distance", lca, LCA_DISTANCES)
+    return lca
+
+
+@dataclass(frozen=True, eq=False)
+class JointTable:
+    """Counts of pairs by the value of their LCA in tree A (row) and tree B (column).
+
+    Only cells that are not empty are kept, sorted by row; a cell may appear in pieces.
+    ``values_a`` and ``values_b`` are the distances the rows and columns stand for, ascending.
+    """
+
+    cells: npt.NDArray[np.int32]
+    counts: Ints
+    values_a: npt.NDArray[Any]
+    values_b: npt.NDArray[Any]
+
+    def dense(self) -> Ints:
+        """Return the whole table, shape (values of A, values of B)."""
+        table = np.zeros((len(self.values_a), len(self.values_b)), np.int64)
+        np.add.at(table, (self.cells[:, 0], self.cells[:, 1]), self.counts)
+        return table
+
+
+def joint_table(
+    tree_a: Tree, tree_b: Tree, lca: str, *, rows_of_b: Ints | None = None
+) -> JointTable:
+    """Count all n(n - 1)/2 pairs, exactly and without listing them.
+
+    ``rows_of_b[i]`` is the leaf of B that stands for leaf i of A; the same leaf if not given.
+    """
+    rows = np.arange(tree_a.n) if rows_of_b is None else rows_of_b
+    if lca == "path":
+        return _count_paths(tree_a, tree_b, rows)
+    # The cost is the joins of one tree times the depth of the other: take the cheaper way.
+    if _joins(tree_a) * _mean_depth(tree_b) <= _joins(tree_b) * _mean_depth(tree_a):
+        return _count_merges(tree_a, tree_b, lca, rows)
+    turned = _count_merges(tree_b, tree_a, lca, np.argsort(rows))
+    cells, counts = _sorted_by_row(turned.cells[:, ::-1], turned.counts)
+    return JointTable(cells, counts, turned.values_b, turned.values_a)
+
+
+def _joins(tree: Tree) -> int:
+    return int(tree.sizes[tree.children].min(axis=1).sum())
+
+
+def _mean_depth(tree: Tree) -> float:
+    return float(tree.depths[: tree.n].mean())
+
+
+def _codes(tree: Tree, lca: str) -> tuple[Ints, npt.NDArray[Any]]:
+    """Return each merge's code, 0 and up in the order of its distance, and the codes' distances."""
+    if lca == "level":
+        levels = tree.levels[tree.n :]
+        return levels - 1, np.arange(1, int(levels.max()) + 1)
+    if lca == "order":
+        return np.arange(tree.n - 1), np.arange(1, tree.n)
+    heights, codes = np.unique(tree.heights, return_inverse=True)
+    return codes.astype(np.int64), heights
+
+
+def _count_merges(tree_a: Tree, tree_b: Tree, lca: str, rows_of_b: Ints) -> JointTable:
+    joint = kernel("joint")
+    n = tree_a.n
+    (codes_a, values_a), (codes_b, values_b) = _codes(tree_a, lca), _codes(tree_b, lca)
+    shape = (len(values_a), len(values_b))
+    small = shape[0] * shape[1] <= _TABLE
+    table = np.zeros(shape if small else (0, 0), np.int64)
+
+    def count(cells: npt.NDArray[np.int32], counts: Ints) -> int:
+        found: int = joint.count_merges(
+            tree_a.children,
+            tree_a.sizes,
+            tree_a.starts,
+            tree_a.leaf_order,
+            codes_a,
+            np.ascontiguousarray(tree_b.parents[:n][rows_of_b]),
+            tree_b.parents[n:],
+            codes_b,
+            shape[1],
+            table,
+            cells,
+            counts,
+        )
+        return found
+
+    room = count(np.empty((0, 2), np.int32), np.empty(0, np.int64))
+    if small:
+        return _from_table(table, values_a, values_b)
+    cells, counts = np.empty((room, 2), np.int32), np.empty(room, np.int64)
+    count(cells, counts)
+    return JointTable(*_sorted_by_row(cells, counts), values_a, values_b)
+
+
+def _from_table(
+    table: Ints,
+    values_a: npt.NDArray[Any],
+    values_b: npt.NDArray[Any],
+) -> JointTable:
+    cells = np.argwhere(table).astype(np.int32, order="C")
+    return JointTable(cells, table[table > 0], values_a, values_b)
+
+
+def _sorted_by_row(
+    cells: npt.NDArray[np.int32], counts: Ints
+) -> tuple[npt.NDArray[np.int32], Ints]:
+    order = np.argsort(cells[:, 0], kind="stable")
+    return np.ascontiguousarray(cells[order]), counts[order]
+
+
+def _count_paths(tree_a: Tree, tree_b: Tree, rows_of_b: Ints) -> JointTable:
+    joint = kernel("joint")
+    n = tree_a.n
+    # Items are renumbered by their place in A's leaf order.
+    leaves_b = rows_of_b[tree_a.leaf_order]
+    place_b = tree_b.starts[leaves_b]
+    item_b = np.argsort(place_b)
+    depths_a = tree_a.depths[tree_a.leaf_order]
+    depths_b = tree_b.depths[leaves_b]
+    splits = [tree.depths[n:][tree.boundaries] for tree in (tree_a, tree_b)]
+    longest_a, longest_b = 2 * int(depths_a.max()), 2 * int(depths_b.max())
+    step = max(1, _TABLE // (longest_b + 1))
+    parts = []
+    with Workers() as workers:
+        for first in range(0, longest_a + 1, step):
+            tables = np.zeros((workers.count, min(step, longest_a + 1 - first), longest_b + 1), int)
+
+            def count(worker: int, first: int = first, tables: Ints = tables) -> None:
+                lengths = np.empty(n, np.int64)
+                # Early places have more pairs than late ones: deal blocks out in turn.
+                for part in blocks(n, 64)[worker :: len(tables)]:
+                    joint.count_paths(
+                        part.start,
+                        part.stop,
+                        depths_a,
+                        splits[0],
+                        depths_b,
+                        splits[1],
+                        place_b,
+                        item_b,
+                        lengths,
+                        first,
+                        tables[worker],
+                    )
+
+            workers.map(count, range(workers.count))
+            table = tables.sum(axis=0)
+            parts.append((np.argwhere(table) + np.array([first, 0]), table[table > 0]))
+    cells = np.concatenate([cells for cells, _ in parts]).astype(np.int32, order="C")
+    counts = np.concatenate([counts for _, counts in parts])
+    return JointTable(cells, counts, np.arange(longest_a + 1), np.arange(longest_b + 1))

@@ -1,0 +1,74 @@
+"""From merges to linkage matrices, and from linkage matrices to what a tree knows of its leaves."""
+
+import numpy as np
+from numba import njit
+
+from sag_vicreg.structure.kernels import COMPILE
+
+
+@njit("int64(int64[::1], int64)", **COMPILE)
+def _root(parents, node):
+    """Find the representative of ``node``'s cluster, halving the path on the way."""
+    while parents[node] != node:
+        parents[node] = parents[parents[node]]
+        node = parents[node]
+    return node
+
+
+@njit("void(int64[::1], int64[::1], float64[::1])", **COMPILE)
+def lift_parents(first, second, heights):
+    """Raise every merge to at least the height of those it contains; children come first."""
+    n = len(first) + 1
+    parents = np.arange(n)
+    highest = np.zeros(n)
+    for merge in range(n - 1):
+        a, b = _root(parents, first[merge]), _root(parents, second[merge])
+        heights[merge] = max(heights[merge], highest[a], highest[b])
+        parents[a] = b
+        highest[b] = heights[merge]
+
+
+@njit("void(int64[::1], int64[::1], float64[::1], float64[:,::1])", **COMPILE)
+def name_clusters(first, second, heights, linkage):
+    """Fill a linkage matrix from merges in ascending order."""
+    n = len(first) + 1
+    parents = np.arange(n)
+    names = np.arange(n)
+    sizes = np.ones(n)
+    for merge in range(n - 1):
+        a, b = _root(parents, first[merge]), _root(parents, second[merge])
+        parents[a] = b
+        sizes[b] += sizes[a]
+        linkage[merge, 0] = min(names[a], names[b])
+        linkage[merge, 1] = max(names[a], names[b])
+        linkage[merge, 2] = heights[merge]
+        linkage[merge, 3] = sizes[b]
+        names[b] = n + merge
+
+
+@njit(
+    "void(int64[:,::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1])",
+    **COMPILE,
+)
+def unfold(children, parents, sizes, levels, depths, starts):
+    """Fill what every node (leaves first, then merges) knows; children come before parents.
+
+    ``parents`` are merges (-1 above the root), ``levels`` edges down to the deepest leaf,
+    ``depths`` edges up to the root, ``starts`` the first place of the node's leaves in leaf order.
+    """
+    n = len(children) + 1
+    for leaf in range(n):
+        sizes[leaf], levels[leaf] = 1, 0
+    for merge in range(n - 1):
+        left, right = children[merge]
+        parents[left] = parents[right] = merge
+        sizes[n + merge] = sizes[left] + sizes[right]
+        levels[n + merge] = 1 + max(levels[left], levels[right])
+    root = 2 * n - 2
+    parents[root] = -1
+    depths[root] = starts[root] = 0
+    for merge in range(n - 2, -1, -1):
+        left, right = children[merge]
+        depths[left] = depths[right] = depths[n + merge] + 1
+        starts[left] = starts[n + merge]
+        starts[right] = starts[n + merge] + sizes[left]

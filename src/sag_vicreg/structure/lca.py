@@ -1,0 +1,142 @@
+"""LCA similarity: whether two trees agree on which pairs meet low and which meet high."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sag_vicreg.errors import InputError
+from sag_vicreg.structure.joint import JointTable, check_lca, joint_table
+from sag_vicreg.structure.kernels import kernel
+from sag_vicreg.structure.tree import Tree
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LCASimilarity:
+    """Correlations of the LCA distances of all pairs in two trees."""
+
+    pearson: float
+    spearman: float
+    kendall: float
+
+
+def lca_similarity(tree_a: Tree, tree_b: Tree, *, lca: str = "level") -> LCASimilarity:
+    """Correlate the LCA distances of all n(n - 1)/2 pairs of leaves in two trees, exactly.
+
+    Parameters
+    ----------
+    tree_a, tree_b
+        Two trees over the same items: leaf i of one is leaf i of the other.
+    lca
+        The distance of a pair to its lowest common ancestor: ``"level"``, the longest chain of
+        merges from it down to a leaf; ``"path"``, edges from leaf to leaf through it; ``"order"``,
+        its rank among the merges (the Spearman correlation is then Baker's gamma); ``"height"``,
+        the height at which it merges.
+
+    Returns
+    -------
+    LCASimilarity
+        Pearson's r, Spearman's rho with mid-ranks and Kendall's tau-b.
+    """
+    check_lca(lca)
+    if tree_a.n != tree_b.n:
+        raise InputError(
+            f"trees of {tree_a.n} and {tree_b.n} leaves: both must stand for the same items"
+        )
+    return similarity_of(joint_table(tree_a, tree_b, lca))
+
+
+def similarity_of(table: JointTable) -> LCASimilarity:
+    """Take all three correlations from the joint table."""
+    shape = (len(table.values_a), len(table.values_b))
+    marginals = [np.zeros(size, np.int64) for size in shape]
+    for side, marginal in enumerate(marginals):
+        np.add.at(marginal, table.cells[:, side], table.counts)
+    rank_a, rank_b = (_double_mid_ranks(marginal) for marginal in marginals)
+    whole = table.values_a.dtype.kind == "i"
+    return LCASimilarity(
+        pearson=(_whole_pearson if whole else _real_pearson)(
+            table, table.values_a, table.values_b, *marginals
+        ),
+        spearman=_whole_pearson(table, rank_a, rank_b, *marginals),
+        kendall=_kendall(table, *marginals),
+    )
+
+
+def _double_mid_ranks(counts: Ints) -> Ints:
+    """Twice the mean rank of each value's pairs, a whole number."""
+    return 2 * (np.cumsum(counts) - counts) + counts + 1
+
+
+def _whole_pearson(
+    table: JointTable,
+    values_a: npt.NDArray[Any],
+    values_b: npt.NDArray[Any],
+    counts_a: Ints,
+    counts_b: Ints,
+) -> float:
+    """Pearson's r of whole numbers; nothing is rounded before the last division."""
+    ranks = kernel("ranks")
+    low, high = np.zeros(len(values_a), np.int64), np.zeros(len(values_a), np.int64)
+    ranks.row_sums(table.cells, table.counts, values_b, low, high)
+    a, b, n_a, n_b = (column.tolist() for column in (values_a, values_b, counts_a, counts_b))
+    sums = [(h << ranks.LIMB) + rest for h, rest in zip(high.tolist(), low.tolist(), strict=True)]
+    n = sum(n_a)
+    mean_a = sum(x * c for x, c in zip(a, n_a, strict=True))
+    mean_b = sum(x * c for x, c in zip(b, n_b, strict=True))
+    spread_a = n * sum(x * x * c for x, c in zip(a, n_a, strict=True)) - mean_a**2
+    spread_b = n * sum(x * x * c for x, c in zip(b, n_b, strict=True)) - mean_b**2
+    together = n * sum(x * s for x, s in zip(a, sums, strict=True)) - mean_a * mean_b
+    return _ratio(together, spread_a, spread_b)
+
+
+def _real_pearson(
+    table: JointTable,
+    values_a: npt.NDArray[Any],
+    values_b: npt.NDArray[Any],
+    counts_a: Ints,
+    counts_b: Ints,
+) -> float:
+    a = values_a - np.average(values_a, weights=counts_a)
+    b = values_b - np.average(values_b, weights=counts_b)
+    products = a[table.cells[:, 0]] * b[table.cells[:, 1]] * table.counts
+    spread_a, spread_b = float((a**2 * counts_a).sum()), float((b**2 * counts_b).sum())
+    _check_spread(spread_a, spread_b)
+    return float(products.sum()) / math.sqrt(spread_a * spread_b)
+
+
+def _kendall(table: JointTable, counts_a: Ints, counts_b: Ints) -> float:
+    """Kendall's tau-b over pairs of pairs, in whole numbers."""
+    ranks = kernel("ranks")
+    starts = np.searchsorted(table.cells[:, 0], np.arange(len(counts_a) + 1))
+    totals = np.zeros((2, 4), np.uint64)
+    ranks.concordance(table.cells, table.counts, starts, len(counts_b), totals)
+    concordant, squares = (
+        (low + (low_carry << 64)) + ((high + (high_carry << 64)) << ranks.LIMB)
+        for low, low_carry, high, high_carry in totals.tolist()
+    )
+    n = int(counts_a.sum())
+    pairs = n * (n - 1) // 2
+    tied_a, tied_b = (sum(c * (c - 1) // 2 for c in side.tolist()) for side in (counts_a, counts_b))
+    tied_both = (squares - n) // 2
+    discordant = pairs - tied_a - tied_b + tied_both - concordant
+    return _ratio(concordant - discordant, pairs - tied_a, pairs - tied_b)
+
+
+def _ratio(together: int, spread_a: int, spread_b: int) -> float:
+    """Divide as every correlation does, rounding once."""
+    _check_spread(spread_a, spread_b)
+    root = math.isqrt((spread_a * spread_b) << 128)
+    return (together << 64) / root
+
+
+def _check_spread(spread_a: float, spread_b: float) -> None:
+    if spread_a <= 0 or spread_b <= 0:
+        side = "first" if spread_a <= 0 else "second"
+        raise InputError(
+            f"all pairs have the same LCA distance in the {side} tree: the correlation is undefined"
+        )

@@ -1,0 +1,40 @@
+"""Merges as an algorithm finds them, and as a linkage matrix lists them."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from sag_vicreg.structure.kernels import kernel
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass
+class Merges:
+    """Merges in the order they were found: two points, one of each cluster, and the height."""
+
+    first: list[Ints] = field(default_factory=list)
+    second: list[Ints] = field(default_factory=list)
+    heights: list[Floats] = field(default_factory=list)
+    ties: int = 0
+
+    def add(self, first: Ints, second: Ints, heights: Floats, ties: int) -> None:
+        """Append a batch; ``ties`` of its merges had another choice."""
+        self.first.append(first)
+        self.second.append(second)
+        self.heights.append(heights)
+        self.ties += ties
+
+    def linkage(self) -> Floats:
+        """Sort by height and name clusters as SciPy does: merge ``k`` makes cluster ``n + k``."""
+        first, second = np.concatenate(self.first), np.concatenate(self.second)
+        heights = np.concatenate(self.heights)
+        trees = kernel("trees")
+        # Rounding may put a parent a bit below its child; no tree in sorted order has that.
+        trees.lift_parents(first, second, heights)
+        order = np.argsort(heights, kind="stable")
+        linkage = np.empty((len(heights), 4))
+        trees.name_clusters(first[order], second[order], heights[order], linkage)
+        return linkage

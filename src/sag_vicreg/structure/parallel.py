@@ -1,0 +1,65 @@
+"""Threads over fixed blocks: the same bits whatever the number of threads."""
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def thread_count() -> int:
+    """Threads to use: ``OMP_NUM_THREADS`` where it is set, else the cores this process may use."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    if wanted.isdigit() and int(wanted) > 0:
+        return int(wanted)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+class Workers:
+    """A pool of threads, each calling NumPy and kernels that release the GIL.
+
+    While it is open, BLAS itself runs on one thread: how BLAS splits a product depends on its
+    threads, and with the split the last bits of the result.
+    """
+
+    def __init__(self) -> None:
+        self.count = thread_count()
+
+    def __enter__(self) -> Self:
+        self._limits = _blas().limit(limits=1, user_api="blas")
+        self._pool = ThreadPoolExecutor(self.count) if self.count > 1 else None
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+        self._limits.restore_original_limits()
+
+    def map(self, task: Callable[[T], R], items: Iterable[T]) -> list[R]:
+        """Run ``task`` on every item, and return the results in the order of the items."""
+        if self._pool is None:
+            return [task(item) for item in items]
+        return list(self._pool.map(task, items))
+
+
+def blocks(n: int, size: int) -> list[slice]:
+    """Cut ``range(n)`` into slices of ``size``, the last one shorter."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]

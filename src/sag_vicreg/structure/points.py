@@ -1,0 +1,77 @@
+"""What a user hands over, turned into points of a geometry or refused in one line."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sag_vicreg.errors import InputError, unknown_name
+
+Floats = npt.NDArray[np.float64]
+
+GEOMETRIES = ("cosine", "spherical", "euclidean")
+
+
+def check_geometry(geometry: str) -> str:
+    """Refuse a geometry that does not exist."""
+    if geometry not in GEOMETRIES:
+        raise unknown_name("geometry", geometry, GEOMETRIES)
+    return geometry
+
+
+def as_vectors(vectors: Any, name: str = "embeddings") -> Floats:
+    """Turn an array, a list or a torch tensor of any float dtype into float64, shape (n, d)."""
+    if hasattr(vectors, "detach"):  # a tensor: this room never imports torch to ask
+        vectors = vectors.detach().cpu()
+        if "bfloat16" in str(vectors.dtype):
+            vectors = vectors.float()
+    try:
+        array = np.asarray(vectors)
+    except ValueError as error:
+        raise InputError(f"{name}: rows differ in length; expected n rows of d numbers") from error
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{name} has dtype {array.dtype}: expected numbers, convert to float")
+    if array.ndim != 2:
+        raise InputError(
+            f"{name} has shape {array.shape}: expected two axes, one row an item, one column a "
+            "dimension"
+        )
+    n, d = array.shape
+    if n < 3:
+        raise InputError(f"{name} has {n} rows: a tree needs at least 3")
+    if d < 1:
+        raise InputError(f"{name} has no columns: expected at least one dimension")
+    points = np.ascontiguousarray(array, dtype=np.float64)
+    finite = np.isfinite(points).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise InputError(f"{name}: row {row} holds NaN or infinity; remove or repair it")
+    if n == d and not np.diag(points).any() and np.array_equal(points, points.T):
+        warnings.warn(
+            f"{name} is square, symmetric and zero on the diagonal: it looks like a distance "
+            "matrix, but its rows are taken as embeddings",
+            stacklevel=3,
+        )
+    return points
+
+
+def as_points(vectors: Floats, geometry: str, name: str = "embeddings") -> Floats:
+    """Return the points ``geometry`` measures between: unit vectors, or the vectors themselves."""
+    largest = np.abs(vectors).max(axis=1)
+    if geometry != "euclidean":
+        if not largest.all():
+            row = int(np.argmin(largest))
+            raise InputError(
+                f"{name}: row {row} is a zero vector, which has no direction; remove it or use "
+                "geometry 'euclidean'"
+            )
+        # By the largest entry first: squares of very large or small entries leave float64's range.
+        vectors = vectors / largest[:, None]
+        vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    if np.ptp(vectors, axis=0).max() <= 1e-15 * np.abs(vectors).max():
+        raise InputError(
+            f"{name} is constant: all {len(vectors)} rows are the same point, so correlations are "
+            "undefined"
+        )
+    return vectors
