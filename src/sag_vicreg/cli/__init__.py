@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sag_vicreg import __version__
+from sag_vicreg.cli import bench, datasets
 from sag_vicreg.cli.group import OneLineErrors
 
 app = typer.Typer(
@@ -36,6 +37,10 @@ def _root(
     ] = False,
 ) -> None:
     pass
+
+
+app.add_typer(bench.app, name="bench")
+app.add_typer(datasets.app, name="datasets")
 
 
 def main() -> None:

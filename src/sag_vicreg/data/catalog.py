@@ -149,6 +149,32 @@ def check_dataset(name: str, *, root: str | Path | None = None) -> None:
             entry.load(Request(folder, split, 0, None, "all", None))
 
 
+@dataclass(frozen=True)
+class Availability:
+    """Where a dataset of the catalog was looked for, and what is wrong with what is there."""
+
+    name: str
+    summary: str
+    where: str
+    problem: str | None
+
+
+def available(root: str | Path | None = None) -> list[Availability]:
+    """Look for every named dataset under ``root`` (``$SAG_VICREG_DATA`` by default)."""
+    found = []
+    for entry in CATALOG:
+        where, problem = "any path", None
+        if not entry.name.endswith(":PATH"):
+            try:
+                folder = _find(entry.name, root)[1]
+                where = "built in" if folder is None else str(folder)
+                check_dataset(entry.name, root=root)
+            except InputError as error:
+                where, problem = where.replace("any path", "nowhere"), str(error)
+        found.append(Availability(entry.name, entry.summary, where, problem))
+    return found
+
+
 def data_root(folder: str) -> Path | None:
     """Find the place of ``folder`` under ``$SAG_VICREG_DATA``, where that is set."""
     above = os.environ.get("SAG_VICREG_DATA")

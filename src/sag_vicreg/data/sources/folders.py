@@ -1,5 +1,6 @@
 """Class folders: ``root/class/image``, with or without ``train`` and ``test`` above them."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,8 +10,9 @@ from sag_vicreg.data.encoded import EncodedImages
 from sag_vicreg.data.sources.records import Records, Request, fingerprint_files
 from sag_vicreg.errors import InputError
 
-IMAGE_SUFFIXES = frozenset(
-    (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
+IMAGE_SUFFIXES = (
+    *(".jpg", ".jpeg", ".png", ".webp", ".bmp"),
+    *(".gif", ".tif", ".tiff", ".ppm", ".pgm"),
 )
 # Folder names under which the parts of a split dataset are found.
 SPLIT_FOLDERS = {"train": ("train", "training"), "test": ("test", "val", "validation")}
@@ -54,7 +56,7 @@ def class_folders(
     prefix
         Ids are paths relative to it; to ``folder`` by default.
     """
-    found = sorted(entry.name for entry in folder.iterdir() if _visible(entry) and entry.is_dir())
+    found = _folders(folder)
     loose = _images(folder)
     if classes is not None:
         missing = [name for name in classes if name not in found]
@@ -86,13 +88,19 @@ def class_folders(
     )
 
 
-def _visible(entry: Path) -> bool:
-    return not entry.name.startswith(".")
+def _folders(folder: Path) -> list[str]:
+    with os.scandir(folder) as entries:
+        return sorted(e.name for e in entries if not e.name.startswith(".") and e.is_dir())
 
 
 def _images(folder: Path) -> list[Path]:
-    return sorted(
-        entry
-        for entry in folder.iterdir()
-        if _visible(entry) and entry.suffix.lower() in IMAGE_SUFFIXES and entry.is_file()
-    )
+    # A directory's own list says what is a file: ImageNet's million need no question each.
+    with os.scandir(folder) as entries:
+        names = sorted(
+            entry.name
+            for entry in entries
+            if entry.name.lower().endswith(IMAGE_SUFFIXES)
+            and not entry.name.startswith(".")
+            and entry.is_file()
+        )
+    return [folder / name for name in names]
