@@ -1,0 +1,100 @@
+"""Thumbnails packed into a few large WebP images.
+
+One file per thumbnail costs about four times as much: every WebP carries its own header and
+entropy tables, and ten thousand data URLs their own markup.
+"""
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sag_vicreg.errors import InputError
+from sag_vicreg.progress import track
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+ATLAS_SIDE = 2048
+QUALITIES = (80, 65, 50, 35, 20)
+BYTE_BUDGET = 5_500_000
+
+
+@dataclass(frozen=True)
+class Atlas:
+    """Square tiles in rows of ``columns``; ``tiles[i]`` is the tile of point i, or -1."""
+
+    images: tuple[bytes, ...]
+    columns: int
+    tiles: NDArray[np.int32]
+
+    @property
+    def tiles_per_atlas(self) -> int:
+        """How many tiles one image holds."""
+        return self.columns**2
+
+
+def build_atlas(
+    thumbnails: Mapping[str, bytes], ids: Sequence[str], *, byte_budget: int = BYTE_BUDGET
+) -> Atlas | None:
+    """Pack the thumbnails of ``ids`` in that order; None where none of them has one.
+
+    Tiles are multiples of 16 pixels, WebP's blocks, so that neighbours do not bleed into each
+    other. Many images get small tiles, then a lower quality, until all fit ``byte_budget``.
+    """
+    from PIL import Image
+
+    wanted = [identity for identity in ids if identity in thumbnails]
+    if not wanted:
+        return None
+    side = _tile_side(_decode(thumbnails[wanted[0]], wanted[0]).size, len(wanted))
+    columns = min(ATLAS_SIDE // side, int(np.ceil(np.sqrt(len(wanted)))))
+    sheets = []
+    for place, identity in enumerate(track(wanted, "thumbnails")):
+        within = place % columns**2
+        if within == 0:
+            rows = min(columns, -(-(len(wanted) - place) // columns))
+            sheets.append(Image.new("RGB", (columns * side, rows * side)))
+        tile = _decode(thumbnails[identity], identity).resize((side, side), Image.Resampling.BOX)
+        sheets[-1].paste(tile, (within % columns * side, within // columns * side))
+    place_of = {identity: place for place, identity in enumerate(wanted)}
+    tiles = np.array([place_of.get(identity, -1) for identity in ids], dtype=np.int32)
+    for quality in QUALITIES:
+        images = tuple(_encode(sheet, quality) for sheet in sheets)
+        if sum(map(len, images)) <= byte_budget:
+            break
+    return Atlas(images, columns, tiles)
+
+
+def _tile_side(size: tuple[int, int], count: int) -> int:
+    most = 96 if count <= 600 else 64 if count <= 2500 else 48 if count <= 5000 else 32
+    fits = max(16, max(size) // 16 * 16)
+    return min(most, fits)
+
+
+def _decode(webp: bytes, identity: str) -> "Image.Image":
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        image = Image.open(io.BytesIO(webp), formats=["WEBP"])
+        return _square(image.convert("RGB"))
+    except (UnidentifiedImageError, OSError, ValueError) as error:
+        raise InputError(
+            f"the thumbnail of '{identity}' is not a WebP image: make them again with "
+            "`sag-vicreg embed`"
+        ) from error
+
+
+def _square(image: "Image.Image") -> "Image.Image":
+    side = min(image.size)
+    left, top = (image.width - side) // 2, (image.height - side) // 2
+    return image.crop((left, top, left + side, top + side))
+
+
+def _encode(sheet: "Image.Image", quality: int) -> bytes:
+    buffer = io.BytesIO()
+    sheet.save(buffer, "WEBP", quality=quality, method=4)
+    return buffer.getvalue()

@@ -1,0 +1,225 @@
+"""From sources to the page, step by step."""
+
+import shlex
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sag_vicreg.artifacts import read_thumbnails, write_text
+from sag_vicreg.errors import InputError
+from sag_vicreg.report import wording
+from sag_vicreg.report.atlas import Atlas, build_atlas
+from sag_vicreg.report.charts import Chart, ScoreLine, score_charts, score_lines, training_charts
+from sag_vicreg.report.headline import (
+    Headline,
+    compare_models,
+    half_pairs,
+    reproduction_headline,
+    run_headline,
+    structure_headline,
+)
+from sag_vicreg.report.maps import map_models
+from sag_vicreg.report.page import page_data, render
+from sag_vicreg.report.points import Points, gather_points
+from sag_vicreg.report.sources import Sources, open_sources
+from sag_vicreg.report.tables import Cell, Row, Table, number, plus_minus
+from sag_vicreg.report.trees import build_trees
+
+# Maps, trees and neighbours are shown for this many models: two at a time, from short lists.
+MOST_MODELS = 6
+
+
+def build_report(
+    sources: Sequence[Path | str],
+    out: Path | str,
+    *,
+    hierarchy: str | None = None,
+    embeddings: str | None = None,
+    title: str | None = None,
+    commands: Sequence[str] = (),
+    max_points: int = 10_000,
+    half_samples: int = 8,
+    seed: int = 0,
+) -> Path:
+    """Write one self-contained page about runs, embedding files or a whole reproduction.
+
+    Parameters
+    ----------
+    sources
+        Run folders, embedding files, folders of runs or of results, in any mixture. Models are
+        matched image by image: by id, or by position where a file has no ids.
+    out
+        The HTML file.
+    hierarchy
+        A packaged class tree or a CSV file; by default the one of the runs' dataset.
+    embeddings
+        Which embedding file of each run; by default one they all have, held-out images first.
+    title
+        Of the page; by default made from the models' names.
+    commands
+        What made it, shown at the end; by default the report's own command.
+    max_points
+        Most images on the map; more are sampled evenly over the classes.
+    half_samples
+        Random halves of the images behind the spread of each similarity; 0 for none.
+    seed
+        Of maps, samples and half-samples.
+
+    Returns
+    -------
+    Path
+        ``out``.
+    """
+    out = Path(out)
+    if not 3 <= max_points <= 65_535:
+        raise InputError(f"max_points is {max_points}: choose 3 to 65535")
+    _check_writable(out)
+    found = open_sources(sources)
+    shown_models = [model for model in found.models if model.embeddings][:MOST_MODELS]
+    points = gather_points(shown_models, which=embeddings, hierarchy=hierarchy)
+    rows = points.sample(max_points, seed) if points else np.arange(0)
+    explore = points is not None and len(rows) >= 3
+
+    lines = score_lines(found.models, found.outcomes)
+    headline, halves, start = _headline(
+        found, points if explore else None, lines, half_samples=half_samples, seed=seed
+    )
+    charts = [*score_charts(lines), *training_charts(found.models)]
+    maps = map_models(points, rows, seed=seed) if points and explore else []
+    trees = build_trees(points, rows, seed=seed) if points and explore else None
+    atlas = _atlas(points, rows) if points and explore else None
+
+    data = page_data(
+        points if explore else None,
+        rows,
+        maps=maps,
+        trees=trees,
+        atlas=atlas,
+        charts=charts,
+        start=start,
+    )
+    groups = _chart_groups(charts)
+    sections = [
+        ("scores", "Scores", bool(headline.cards or headline.tables or headline.about)),
+        ("trees", "Trees", trees is not None),
+        ("map", "Map", bool(maps)),
+        ("neighbours", "Neighbours", bool(maps)),
+        *((group["id"], group["title"], True) for group in groups),
+        ("made", "How it was made", True),
+    ]
+    own = ["sag-vicreg", "report", *map(str, sources), "--out", str(out)]
+    context: dict[str, Any] = {
+        "title": title or wording.page_title(found, halves),
+        "lead": wording.lead(found, points),
+        "notices": wording.notices(found, points, len(rows), trees, has_images=atlas is not None),
+        "sections": [{"id": i, "title": t} for i, t, shown in sections if shown],
+        "shown": {i for i, _, shown in sections if shown},
+        "headline": headline,
+        "explore": bool(maps),
+        "models": data["models"],
+        "levels": [level.title for level in points.levels] if points else [],
+        "classes": data["classes"],
+        "trees": wording.about_trees(trees, len(data["models"])) if trees else {},
+        "map": wording.about_map(points, len(rows)) if points else {},
+        "neighbours": {"about": wording.about_neighbours(points) if points else ""},
+        "chart_groups": groups,
+        "commands": list(commands) or [shlex.join(own)],
+        "recipes": [
+            {"name": m.name, "path": str(m.path), "text": m.recipe.to_yaml()}
+            for m in found.models
+            if m.recipe is not None
+        ],
+    }
+    write_text(out, render(context, data))
+    return out
+
+
+def _check_writable(out: Path) -> None:
+    """Refuse a path that cannot be written before the work, not after it."""
+    if out.is_dir():
+        raise InputError(f"cannot write {out}: it is a folder; name a file, as report.html")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out.parent):
+            pass
+    except OSError as error:
+        raise InputError(f"cannot write {out}: {error.strerror}; choose another path") from error
+
+
+def _headline(
+    found: Sources,
+    points: Points | None,
+    lines: Sequence[ScoreLine],
+    *,
+    half_samples: int,
+    seed: int,
+) -> tuple[Headline, list[str], tuple[int, int | None]]:
+    """Choose the first numbers, the methods trained on both halves, the models shown first."""
+    reproduced = reproduction_headline(lines)
+    if points is None or len(points.models) == 1:
+        single = run_headline(found.models[0], points) if found.models else None
+        headline = reproduced or single
+        assert headline is not None
+        return headline, [], (0, None)
+    rows, pairs = compare_models(points, half_samples=half_samples, seed=seed)
+    halves = list(half_pairs(points.models))
+    computed = structure_headline(rows, halves=bool(halves), half_samples=half_samples)
+    return reproduced or computed, halves, next(iter(pairs.values()))
+
+
+def _atlas(points: Points, rows: NDArray[np.intp]) -> Atlas | None:
+    """Pack the thumbnails beside any of the embedding files; ids find them."""
+    if points.ids is None:
+        return None
+    thumbnails: dict[str, bytes] = {}
+    for path in dict.fromkeys(points.thumbnails):
+        thumbnails.update(read_thumbnails(path))
+    return build_atlas(thumbnails, [points.ids[row] for row in rows])
+
+
+def _chart_groups(charts: Sequence[Chart]) -> list[dict[str, Any]]:
+    """Charts under their headings, each with its numbers as a table."""
+    titles = {
+        "levels": (
+            "Scores by level",
+            "How well labels are recovered, from the coarsest level of the hierarchy to classes.",
+        ),
+        "training": ("Training", "What was logged while the models were trained."),
+    }
+    groups = []
+    for name, (title, about) in titles.items():
+        members = [chart for chart in charts if chart.group == name]
+        if members:
+            described = [
+                {
+                    "id": chart.id,
+                    "title": chart.title,
+                    "note": chart.note,
+                    "names": ", ".join(series.name for series in chart.series),
+                }
+                for chart in members
+            ]
+            tables = [_chart_table(chart) for chart in members] if name == "levels" else []
+            groups.append(
+                {"id": name, "title": title, "about": about, "charts": described, "tables": tables}
+            )
+    return groups
+
+
+def _chart_table(chart: Chart) -> Table:
+    places = sorted({x for series in chart.series for x in series.x})
+    rows = []
+    for series in chart.series:
+        values = dict(zip(series.x, series.y, strict=True))
+        spreads = dict(zip(series.x, series.spread or [], strict=False))
+        cells = [
+            Cell(number(values[x]), plus_minus(spreads.get(x))) if x in values else Cell("–")
+            for x in places
+        ]
+        rows.append(Row(series.name, tuple(cells)))
+    columns = tuple(f"{place:g}" for place in places)
+    return Table(f"{chart.title} as a table", "", chart.x_title, columns, tuple(rows))

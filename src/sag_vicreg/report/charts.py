@@ -1,0 +1,193 @@
+"""Lines of the page: loss terms over training, scores over levels and cluster counts."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sag_vicreg.report.sources import Model, Outcome
+
+MOST_POINTS = 400
+TRAINING = {
+    "loss": ("Loss", "What the optimiser sees: the weighted sum."),
+    "total": ("Loss", "What the optimiser sees: the weighted sum."),
+    "invariance": ("Invariance", "How far paired embeddings are from each other."),
+    "variance": ("Variance", "Hinge: 0 once every dimension varies enough."),
+    "covariance": ("Covariance", "How much dimensions repeat each other."),
+    "nontrivial": ("Non-trivial pairs", "Share of images the walk paired with another image."),
+}
+MEASURES = {
+    "knn": "k-NN accuracy",
+    "probe": "Linear probe accuracy",
+    "rand": "Rand index",
+    "ari": "Adjusted Rand index",
+    "nmi": "Normalised mutual information",
+}
+# Bookkeeping of the trainer, not results.
+SKIPPED = ("step", "epoch", "time", "seconds", "lr", "learning_rate")
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line; ``style`` numbers its colour, dash and marker."""
+
+    name: str
+    style: int
+    x: Sequence[float]
+    y: Sequence[float]
+    spread: Sequence[float] | None = None
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One small plot."""
+
+    id: str
+    group: str
+    title: str
+    note: str
+    x_title: str
+    series: tuple[Series, ...]
+    x_ticks: Sequence[float] | None = None
+    percent: bool = False
+
+
+@dataclass
+class ScoreLine:
+    """One model's or method's scores by flat key, with the spread where there is one."""
+
+    name: str
+    style: int
+    scores: Mapping[str, float]
+    spreads: Mapping[str, float] = field(default_factory=dict)
+
+
+def training_charts(models: Sequence[Model]) -> list[Chart]:
+    """One chart a logged quantity, one line a run, thinned to what a screen can show."""
+    names = [n for n in TRAINING if any(n in m.metrics for m in models)]
+    logged = dict.fromkeys(name for model in models for name in model.metrics)
+    names += [name for name in logged if name not in TRAINING and name not in SKIPPED]
+    charts: list[Chart] = []
+    for name in names:
+        series = []
+        for style, model in enumerate(models):
+            if name not in model.metrics:
+                continue
+            y = model.metrics[name]
+            x = model.metrics.get("step", np.arange(len(y), dtype=np.float64))
+            x, y = _thin(x, y)
+            if len(y):
+                series.append(Series(model.name, style, x.tolist(), y.tolist()))
+        title, note = TRAINING.get(name, (name.replace("_", " "), ""))
+        if series:
+            chart_id = f"training-{len(charts)}"
+            percent = name == "nontrivial"
+            charts.append(
+                Chart(chart_id, "training", title, note, "step", tuple(series), None, percent)
+            )
+    return charts
+
+
+def _thin(
+    x: NDArray[np.float64], y: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Average neighbouring rows down to ``MOST_POINTS``; rows without the quantity fall out."""
+    known = np.isfinite(y) & np.isfinite(x)
+    x, y = x[known], y[known]
+    if len(y) <= MOST_POINTS:
+        return x, y
+    edges = np.linspace(0, len(y), MOST_POINTS + 1).astype(int)[:-1]
+    width = np.diff(np.append(edges, len(y)))
+    return np.add.reduceat(x, edges) / width, np.add.reduceat(y, edges) / width
+
+
+def score_lines(models: Sequence[Model], outcomes: Sequence[Outcome]) -> list[ScoreLine]:
+    """Scores of runs' ``results.json``, and of a reproduction averaged over seeds."""
+    lines = [
+        ScoreLine(model.name, style, flatten(model.results))
+        for style, model in enumerate(models)
+        if model.results is not None
+    ]
+    families: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        families[outcome.family].append(outcome)
+    several = len({o.images for o in outcomes}) > 1
+    names: dict[str, ScoreLine] = {}
+    for family in families.values():
+        name = f"{family[0].method}, {family[0].images}" if several else family[0].method
+        keys = set.intersection(*(set(o.scores) for o in family))
+        means = {k: float(np.mean([o.scores[k] for o in family])) for k in keys}
+        if len(family) > 1:
+            spreads = {k: float(np.std([o.scores[k] for o in family], ddof=1)) for k in keys}
+        else:
+            spreads = dict(family[0].spreads)
+        # Structure and levels of one method are two families of results: one line of the page.
+        line = names.setdefault(name, ScoreLine(name, len(lines) + len(names), {}, {}))
+        line.scores = {**line.scores, **means}
+        line.spreads = {**line.spreads, **spreads}
+    return lines + list(names.values())
+
+
+def flatten(results: Mapping[str, Any]) -> dict[str, float]:
+    """Flatten nested results to dotted keys: ``lca.pearson``, ``knn.level1``."""
+    flat: dict[str, float] = {}
+
+    def visit(prefix: str, value: Any) -> None:
+        if isinstance(value, Mapping):
+            for key, inner in value.items():
+                visit(f"{prefix}.{key}" if prefix else str(key), inner)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            flat[prefix] = float(value)
+
+    visit("", results)
+    return flat
+
+
+def score_charts(lines: Sequence[ScoreLine]) -> list[Chart]:
+    """Each measure over the levels, and the Rand index over the number of clusters."""
+    charts: list[Chart] = []
+    for kind, x_title in (("level", "level, 1 coarsest"), ("clusters", "number of clusters")):
+        for measure, title in MEASURES.items():
+            pattern = re.compile(rf"{measure}\.{kind}(\d+)$")
+            series = []
+            for line in lines:
+                found = sorted(
+                    (int(match[1]), key) for key in line.scores if (match := pattern.match(key))
+                )
+                if found:
+                    spread = [line.spreads.get(key, 0.0) for _, key in found]
+                    series.append(
+                        Series(
+                            line.name,
+                            line.style,
+                            [place for place, _ in found],
+                            [line.scores[key] for _, key in found],
+                            spread if any(spread) else None,
+                        )
+                    )
+            if series:
+                note = _rand_note(measure, kind)
+                ticks = sorted({int(x) for s in series for x in s.x}) if kind == "level" else None
+                charts.append(
+                    Chart(
+                        f"levels-{len(charts)}",
+                        "levels",
+                        title if kind == "level" else f"{title} by number of clusters",
+                        note,
+                        x_title,
+                        tuple(series),
+                        ticks,
+                        percent=measure in ("knn", "probe"),
+                    )
+                )
+    return charts
+
+
+def _rand_note(measure: str, kind: str) -> str:
+    if measure == "rand":
+        return "Rises with the number of groups by itself: compare models, not levels."
+    return ""

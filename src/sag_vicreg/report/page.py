@@ -1,0 +1,165 @@
+"""Assembly: everything computed, escaped, and put into one file."""
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sag_vicreg import __version__
+from sag_vicreg.figures.style import PALETTE
+from sag_vicreg.report.atlas import Atlas
+from sag_vicreg.report.charts import Chart
+from sag_vicreg.report.maps import ModelMap
+from sag_vicreg.report.points import Points
+from sag_vicreg.report.trees import DrawnTree, Trees
+
+ASSETS = resources.files("sag_vicreg.report") / "assets"
+SCRIPTS = ("state", "pictures", "toolbar", "trees", "maps", "neighbours", "charts", "main")
+_DTYPES = {"f4": np.float32, "i1": np.int8, "i4": np.int32, "u2": np.uint16}
+
+
+def packed(array: NDArray[Any], dtype: str) -> dict[str, str]:
+    """Encode an array for the page: little-endian bytes in base64 are a third of JSON's digits."""
+    data = np.ascontiguousarray(array, dtype=_DTYPES[dtype]).astype(f"<{dtype}", copy=False)
+    return {"dtype": dtype, "base64": base64.b64encode(data.tobytes()).decode()}
+
+
+def page_data(
+    points: Points | None,
+    rows: NDArray[np.intp],
+    *,
+    maps: Sequence[ModelMap],
+    trees: Trees | None,
+    atlas: Atlas | None,
+    charts: Sequence[Chart],
+    start: tuple[int, int | None],
+) -> dict[str, Any]:
+    """Everything the page's script reads."""
+    data: dict[str, Any] = {
+        "palette": PALETTE,
+        "models": [m.name for m in points.models] if points else [],
+        "classes": list(points.classes) if points else [],
+        "levels": [
+            {
+                "noun": level.noun,
+                "names": level.names,
+                "groups_of_classes": level.groups_of_classes.tolist(),
+            }
+            for level in (points.levels if points else ())
+        ],
+        "start": {"left": start[0], "right": start[1], "level": 0},
+        "points": None,
+        "examples": [],
+        "thumbnails": None,
+        "maps": [_map(m) for m in maps],
+        "neighbours": [_neighbours(m) for m in maps],
+        "neighbour_count": maps[0].neighbours.indices.shape[1] if maps else 0,
+        "trees": _trees(trees) if trees else None,
+        "charts": [_chart(chart) for chart in charts],
+    }
+    if points:
+        labels = points.labels
+        data["points"] = {
+            "count": len(rows),
+            "ids": None if points.ids is None else [points.ids[row] for row in rows],
+            "classes": None if labels is None else packed(labels[rows], "u2"),
+        }
+        if labels is not None:
+            shown = labels[rows]
+            n_classes = len(points.classes)
+            data["examples"] = [np.flatnonzero(shown == c)[:6].tolist() for c in range(n_classes)]
+    if atlas:
+        data["thumbnails"] = {
+            "atlases": [base64.b64encode(image).decode() for image in atlas.images],
+            "columns": atlas.columns,
+            "tiles_per_atlas": atlas.tiles_per_atlas,
+            "tiles": packed(atlas.tiles, "i4"),
+        }
+    return data
+
+
+def _map(model_map: ModelMap) -> dict[str, Any]:
+    # x of all points, then y of all: the script takes either half without copying.
+    centroids = model_map.centroids
+    return {
+        "points": packed(model_map.points.T, "f4"),
+        "centroids": None if centroids is None else packed(centroids.T, "f4"),
+    }
+
+
+def _neighbours(model_map: ModelMap) -> dict[str, Any]:
+    found = model_map.neighbours
+    return {
+        "indices": packed(found.indices, "u2"),
+        "cosines": packed(np.round(100 * found.similarity), "i1"),
+    }
+
+
+def _trees(trees: Trees) -> dict[str, Any]:
+    def drawn(tree: DrawnTree | None) -> dict[str, Any] | None:
+        if tree is None:
+            return None
+        return {
+            "children": tree.children.tolist(),
+            "heights": [round(float(height), 6) for height in tree.heights],
+            "order": tree.order.tolist(),
+        }
+
+    return {
+        "leaves": trees.leaves,
+        "noun": "image" if trees.classes is None else "class",
+        "classes": None if trees.classes is None else trees.classes.tolist(),
+        "examples": trees.examples,
+        "pairs": [
+            {
+                "left": pair.left,
+                "right": pair.right,
+                "left_tree": drawn(pair.left_tree),
+                "right_tree": drawn(pair.right_tree),
+            }
+            for pair in trees.pairs
+        ],
+    }
+
+
+def _chart(chart: Chart) -> dict[str, Any]:
+    return {
+        "id": chart.id,
+        "group": chart.group,
+        "x_title": chart.x_title,
+        "x_ticks": chart.x_ticks,
+        "percent": chart.percent,
+        "series": [
+            {
+                "name": line.name,
+                "style": line.style,
+                "x": line.x,
+                "y": [round(value, 6) for value in line.y],
+                "spread": line.spread,
+            }
+            for line in chart.series
+        ],
+    }
+
+
+def render(context: Mapping[str, Any], data: Mapping[str, Any]) -> str:
+    """Fill the page; the result asks nothing of the network."""
+    from jinja2 import Environment, StrictUndefined
+    from plotly.offline import get_plotlyjs
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    template = environment.from_string((ASSETS / "page.html").read_text(encoding="utf-8"))
+    script = "\n".join((ASSETS / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
+    return template.render(
+        **context,
+        version=__version__,
+        style=(ASSETS / "report.css").read_text(encoding="utf-8"),
+        # In a script element only "</" and "<!--" could end it early; JSON may escape any "<".
+        data=json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+        plotly=get_plotlyjs(),
+        script=f'(() => {{\n"use strict";\n{script}\n}})();',
+    )

@@ -1,0 +1,196 @@
+"""The images all models of a report embed: the same rows in every model, with class and levels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sag_vicreg.artifacts import Embeddings
+from sag_vicreg.errors import InputError
+from sag_vicreg.hierarchy import Hierarchy, hierarchy_names, load_hierarchy
+from sag_vicreg.report.sources import Model
+
+FloatArray = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of the hierarchy, with the groups that occur, and each class's group."""
+
+    title: str
+    noun: str
+    names: tuple[str, ...]
+    groups_of_classes: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Points:
+    """The common images: one matrix a model, rows in the same order everywhere."""
+
+    models: tuple[Model, ...]
+    which: str
+    vectors: tuple[FloatArray, ...]
+    ids: tuple[str, ...] | None
+    classes: tuple[str, ...]
+    labels: NDArray[np.int64] | None
+    levels: tuple[Level, ...]
+    left_out: int
+    """Rows that not every model has."""
+    thumbnails: tuple[Path, ...] = ()
+    """Thumbnail files beside the embeddings."""
+
+    def __len__(self) -> int:
+        return len(self.vectors[0])
+
+    def rows_of(self, label: int) -> NDArray[np.intp]:
+        """Return the rows of one class."""
+        assert self.labels is not None
+        return np.flatnonzero(self.labels == label)
+
+    def sample(self, most: int, seed: int) -> NDArray[np.intp]:
+        """Choose at most ``most`` rows, spread evenly over the classes, in their own order."""
+        n = len(self)
+        if n <= most:
+            return np.arange(n)
+        order = np.random.default_rng(seed).permutation(n)
+        if self.labels is None:
+            return np.sort(order[:most])
+        # Rank of each row within its class: taking low ranks first takes classes in turn.
+        rank = np.empty(n, dtype=np.int64)
+        for label in range(len(self.classes)):
+            members = order[self.labels[order] == label]
+            rank[members] = np.arange(len(members))
+        return np.sort(order[np.argsort(rank[order], kind="stable")[:most]])
+
+
+def gather_points(
+    models: Sequence[Model], *, which: str | None = None, hierarchy: str | None = None
+) -> Points | None:
+    """Read and align the embeddings of ``models``; None where no model has any."""
+    embedded = tuple(model for model in models if model.embeddings)
+    if not embedded:
+        return None
+    chosen = _choose_files(embedded, which)
+    sets = [model.read(name) for model, name in zip(embedded, chosen, strict=True)]
+    for model, embeddings in zip(embedded, sets, strict=True):
+        if not np.isfinite(embeddings.vectors).all():
+            row = int(np.flatnonzero(~np.isfinite(embeddings.vectors).all(axis=1))[0])
+            raise InputError(f"{model.path}: row {row} holds NaN or infinity; embed it again")
+    aligned, left_out = _common_rows(embedded, sets)
+    labels = next((e.labels for e in aligned if e.labels is not None), None)
+    tree = _find_hierarchy(embedded, hierarchy)
+    classes: tuple[str, ...] = ()
+    encoded: NDArray[np.int64] | None = None
+    levels: tuple[Level, ...] = ()
+    if labels is not None:
+        classes, encoded, levels = _encode(labels, tree, wanted=hierarchy is not None)
+    ids = next((e.ids for e in aligned if e.ids is not None), None)
+    return Points(
+        models=embedded,
+        which=chosen[0],
+        vectors=tuple(e.vectors for e in aligned),
+        ids=None if ids is None else tuple(ids.tolist()),
+        classes=classes,
+        labels=encoded,
+        levels=levels,
+        left_out=left_out,
+        thumbnails=tuple(
+            path
+            for model, name in zip(embedded, chosen, strict=True)
+            if (path := model.thumbnails(name)) is not None
+        ),
+    )
+
+
+def _choose_files(models: Sequence[Model], which: str | None) -> list[str]:
+    """Pick one embedding file of each model: the one asked for, else one they all have."""
+    runs = [model for model in models if model.recipe is not None]
+    common = set.intersection(*(set(m.embeddings) for m in runs)) if runs else set()
+    if which is not None and runs and which not in common:
+        available = sorted(set().union(*(m.embeddings for m in runs)))
+        raise InputError(
+            f"not every run has embeddings called '{which}': there are {', '.join(available)}"
+        )
+    if runs and not common:
+        raise InputError(
+            f"the runs have no embedding file in common: {runs[0].path} has "
+            f"{', '.join(runs[0].embeddings)}; embed the same images with `sag-vicreg embed`"
+        )
+    # Held-out images before training images.
+    preferred = which or min(common, key=lambda name: ("test" not in name, name), default="")
+    return [preferred if preferred in m.embeddings else next(iter(m.embeddings)) for m in models]
+
+
+def _common_rows(
+    models: Sequence[Model], sets: Sequence[Embeddings]
+) -> tuple[list[Embeddings], int]:
+    if any(e.ids is None for e in sets):
+        sizes = {len(e) for e in sets}
+        if len(sizes) > 1:
+            listed = ", ".join(f"{m.path} {len(e)}" for m, e in zip(models, sets, strict=True))
+            raise InputError(
+                f"different numbers of rows and no ids to match them by: {listed}; "
+                "give files of the same images, or with an id column"
+            )
+        return list(sets), 0
+    rows = []
+    for model, embeddings in zip(models, sets, strict=True):
+        assert embeddings.ids is not None
+        places = {identity: row for row, identity in enumerate(embeddings.ids.tolist())}
+        if len(places) < len(embeddings):
+            raise InputError(f"{model.path}: ids repeat, so rows cannot be matched; fix the file")
+        rows.append(places)
+    shared = [name for name in rows[0] if all(name in places for places in rows)]
+    if not shared:
+        raise InputError(
+            f"{models[0].path} and {models[1].path} have no id in common: "
+            "embed the same images with both"
+        )
+    aligned = [
+        e.take(np.array([places[name] for name in shared], dtype=np.intp))
+        for e, places in zip(sets, rows, strict=True)
+    ]
+    return aligned, max(len(e) for e in sets) - len(shared)
+
+
+def _find_hierarchy(models: Sequence[Model], given: str | None) -> Hierarchy | None:
+    if given is not None:
+        return load_hierarchy(given)
+    datasets = {model.recipe.dataset.name for model in models if model.recipe is not None}
+    known = datasets & set(hierarchy_names())
+    return load_hierarchy(known.pop()) if len(known) == 1 else None
+
+
+def _encode(
+    labels: NDArray[Any], tree: Hierarchy | None, *, wanted: bool
+) -> tuple[tuple[str, ...], NDArray[np.int64], tuple[Level, ...]]:
+    """Class names that occur, each row's index among them, and the levels above."""
+    if tree is not None:
+        try:
+            indices = tree.encode(labels, tree.n_levels)
+        except InputError:
+            # A tree the user asked for must fit; one guessed from the recipe may not.
+            if wanted:
+                raise
+        else:
+            present, encoded = np.unique(indices, return_inverse=True)
+            names = tuple(tree.classes[index] for index in present)
+            levels = tuple(_level(tree, level, present) for level in range(1, tree.n_levels + 1))
+            return names, encoded.astype(np.int64), levels
+    present, encoded = np.unique(labels, return_inverse=True)
+    numbered = labels.dtype.kind in "iu"
+    names = tuple(f"class {value}" if numbered else str(value) for value in present)
+    only = Level(f"Class ({len(names)})", "class", names, np.arange(len(names)))
+    return names, encoded.astype(np.int64), (only,)
+
+
+def _level(tree: Hierarchy, level: int, present: NDArray[np.int64]) -> Level:
+    groups, of_classes = np.unique(tree.labels_at(level)[present], return_inverse=True)
+    names = tuple(tree.names_at(level)[group] for group in groups)
+    finest = level == tree.n_levels
+    title = f"Class ({len(names)})" if finest else f"Level {level} ({len(names)})"
+    noun = "class" if finest else f"level-{level} group"
+    return Level(title, noun, names, of_classes.astype(np.int64))

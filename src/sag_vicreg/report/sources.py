@@ -1,0 +1,206 @@
+"""What a report is made of: run folders, embedding files, results of a reproduction.
+
+Everything is read from artifacts; nothing is trained or embedded here.
+"""
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sag_vicreg.artifacts import Embeddings, Run, read_embeddings
+from sag_vicreg.errors import InputError
+from sag_vicreg.recipes import Recipe, load_recipe
+
+THUMBNAILS = "thumbnails.parquet"
+METHOD_NAMES = {
+    "vicreg": "VICReg",
+    "sag-vicreg": "SAG-VICReg",
+    "simclr": "SimCLR",
+    "barlow-twins": "Barlow Twins",
+    "dino": "DINO",
+    "mae": "MAE",
+    "i-jepa": "I-JEPA",
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """One model: a run folder, or an embedding file alone."""
+
+    name: str
+    path: Path
+    recipe: Recipe | None = None
+    metrics: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    embeddings: Mapping[str, Path] = field(default_factory=dict)
+    results: Mapping[str, Any] | None = None
+
+    def read(self, which: str) -> Embeddings:
+        """Read the embedding file called ``which``."""
+        return read_embeddings(self.embeddings[which])
+
+    def thumbnails(self, which: str) -> Path | None:
+        """Return the thumbnails beside that file, where there are any."""
+        path = self.embeddings[which].with_name(THUMBNAILS)
+        return path if path.is_file() else None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One result file of ``reproduce``: flat scores (``lca.pearson``, ``knn.level1``)."""
+
+    method: str
+    seed: int
+    family: str
+    images: str
+    scores: Mapping[str, float]
+    spreads: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Everything the paths given to a report hold."""
+
+    models: tuple[Model, ...]
+    outcomes: tuple[Outcome, ...]
+    paths: tuple[Path, ...]
+
+
+def open_sources(paths: Sequence[Path | str]) -> Sources:
+    """Find the models and results behind ``paths``; say in one line what is wrong with one."""
+    if not paths:
+        raise InputError("nothing to report: give run folders, embedding files or both")
+    models: list[Model] = []
+    outcomes: list[Outcome] = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            found, results = _open_folder(path)
+            models += found
+            outcomes += results
+        elif path.exists():
+            models.append(Model(path.stem, path, embeddings={path.stem: path}))
+        else:
+            raise InputError(f"no such file or folder: {path}")
+    return Sources(_tell_apart(models), tuple(outcomes), tuple(map(Path, paths)))
+
+
+def _open_folder(folder: Path) -> tuple[list[Model], list[Outcome]]:
+    if Run(folder).recipe.is_file():
+        return [_open_run(folder)], []
+    recipes = sorted(folder.rglob("recipe.yaml"))
+    outcomes = [o for path in sorted(folder.rglob("*.json")) if (o := _read_outcome(path))]
+    if not recipes and not outcomes:
+        what = "is empty" if not any(folder.iterdir()) else "is not a run"
+        raise InputError(
+            f"{folder} {what}: no recipe.yaml and no results in it or below; give a folder that "
+            "`sag-vicreg train` or `sag-vicreg reproduce` wrote, or an embedding file"
+        )
+    return sorted((_open_run(path.parent) for path in recipes), key=_order), outcomes
+
+
+def _order(model: Model) -> tuple[int, str, int]:
+    """Sort runs of one folder: baseline first, first half before second, by seed."""
+    assert model.recipe is not None
+    methods = list(METHOD_NAMES.values())
+    place = methods.index(model.name) if model.name in methods else len(methods)
+    return place, str(model.recipe.dataset.classes), model.recipe.seed
+
+
+def _open_run(folder: Path) -> Model:
+    run = Run(folder)
+    recipe = load_recipe(run.recipe)
+    files = sorted(run.embeddings.glob("*.parquet")) if run.embeddings.is_dir() else []
+    model = Model(
+        name=METHOD_NAMES.get(recipe.method.name, recipe.method.name),
+        path=folder,
+        recipe=recipe,
+        metrics=_read_metrics(run.metrics) if run.metrics.is_file() else {},
+        embeddings={path.stem: path for path in files if path.name != THUMBNAILS},
+        results=_read_json(run.results) if run.results.is_file() else None,
+    )
+    if not model.metrics and not model.embeddings and model.results is None:
+        raise InputError(
+            f"{folder} has a recipe and nothing else yet: "
+            "report it once `sag-vicreg train` has logged its first steps"
+        )
+    return model
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {path}: it is not JSON; make it again") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path} holds no results: make it again with `sag-vicreg evaluate`")
+    return content
+
+
+def _read_outcome(path: Path) -> Outcome | None:
+    """Read a result of ``reproduce``; None for any other JSON file (a run has several)."""
+    content = _read_json(path) if path.stat().st_size < 1 << 20 else {}
+    if not {"kind", "family", "method", "seed", "scores", "half_samples"} <= content.keys():
+        return None
+    spreads = {key: value["deviation"] for key, value in content["half_samples"].items()}
+    images = content.get("images", {})
+    return Outcome(
+        method=METHOD_NAMES.get(content["method"], content["method"]),
+        seed=content["seed"],
+        family=content["family"],
+        images=str(images.get("dataset", "")),
+        scores=content["scores"],
+        spreads=spreads,
+    )
+
+
+def _read_metrics(path: Path) -> dict[str, NDArray[np.float64]]:
+    """Read the numeric columns of ``metrics.csv``; an empty cell is NaN."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    columns: dict[str, NDArray[np.float64]] = {}
+    for name in rows[0] if rows else ():
+        try:
+            # The last line of a run being written may be cut short: its cells are then None.
+            columns[name] = np.array([float(row[name] or "nan") for row in rows])
+        except (TypeError, ValueError):
+            continue
+    return columns
+
+
+def _tell_apart(models: Sequence[Model]) -> tuple[Model, ...]:
+    """Name each model by what differs between them: method, dataset, classes, seed, folder."""
+    recipes = [model.recipe for model in models if model.recipe is not None]
+    several = {
+        "dataset": len({r.dataset.name for r in recipes}) > 1,
+        "classes": len({str(r.dataset.classes) for r in recipes}) > 1,
+        "scale": len({r.scale for r in recipes}) > 1,
+        "seed": len({r.seed for r in recipes}) > 1,
+    }
+    names = []
+    for model in models:
+        parts = [model.name]
+        if (recipe := model.recipe) is not None:
+            parts += [recipe.dataset.name] if several["dataset"] else []
+            parts += [_classes(recipe)] if several["classes"] else []
+            parts += [recipe.scale] if several["scale"] else []
+            parts += [f"seed {recipe.seed}"] if several["seed"] else []
+        names.append(", ".join(parts))
+    # What is still the same name differs by its path.
+    return tuple(
+        _named(model, name if names.count(name) == 1 else f"{name} ({model.path})")
+        for model, name in zip(models, names, strict=True)
+    )
+
+
+def _classes(recipe: Recipe) -> str:
+    classes = recipe.dataset.classes
+    return f"{classes} half" if classes in ("first", "second") else "all classes"
+
+
+def _named(model: Model, name: str) -> Model:
+    return Model(name, model.path, model.recipe, model.metrics, model.embeddings, model.results)

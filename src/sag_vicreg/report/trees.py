@@ -1,0 +1,108 @@
+"""The class trees of every model, and each two of them turned to face each other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sag_vicreg.errors import InputError
+from sag_vicreg.report.maps import class_centroids
+from sag_vicreg.report.points import Points
+from sag_vicreg.structure import Tree, ward_tree
+
+MOST_CLASSES = 300
+MOST_IMAGES = 48
+EXAMPLES = 6
+
+
+@dataclass(frozen=True)
+class DrawnTree:
+    """Merges in SciPy's numbering, their heights, and the leaves from top to bottom."""
+
+    children: NDArray[np.int64]
+    heights: NDArray[np.float64]
+    order: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TreePair:
+    """Two models' trees with few crossings; ``right`` is None where there is one model."""
+
+    left: int
+    right: int | None
+    left_tree: DrawnTree
+    right_tree: DrawnTree | None
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Leaves are classes, or images where there are no classes."""
+
+    leaves: tuple[str, ...]
+    classes: NDArray[np.int64] | None
+    examples: tuple[tuple[int, ...], ...]
+    """Rows of the page's points that show each leaf."""
+    pairs: tuple[TreePair, ...]
+    shown_of: int
+    """How many leaves there would be without a limit."""
+
+
+def build_trees(points: Points, rows: NDArray[np.intp], *, seed: int) -> Trees | None:
+    """Build the trees of all models and face each pair; None where there is no tree.
+
+    Parameters
+    ----------
+    points
+        The common images.
+    rows
+        The rows the page shows: examples are chosen among them and numbered by their place.
+    seed
+        Of the choice of leaves, where there are too many to draw.
+    """
+    generator = np.random.default_rng(seed)
+    by_class = points.labels is not None and len(points.classes) >= 3
+    total = len(points.classes) if by_class else len(rows)
+    most = MOST_CLASSES if by_class else MOST_IMAGES
+    chosen = np.sort(generator.choice(total, size=min(total, most), replace=False))
+    if len(chosen) < 3:
+        return None
+    if by_class:
+        assert points.labels is not None
+        n_classes = len(points.classes)
+        matrices = [class_centroids(v, points.labels, n_classes)[chosen] for v in points.vectors]
+        names = tuple(points.classes[c] for c in chosen)
+        shown = points.labels[rows]
+        examples = [tuple(np.flatnonzero(shown == c)[:EXAMPLES].tolist()) for c in chosen]
+    else:
+        matrices = [v[rows[chosen]] for v in points.vectors]
+        ids = points.ids
+        names = tuple(f"row {rows[c]}" if ids is None else ids[rows[c]] for c in chosen)
+        examples = [(int(c),) for c in chosen]
+    try:
+        trees = [ward_tree(matrix) for matrix in matrices]
+    except InputError:
+        # Constant or zero vectors: there is no tree, and the scores say why.
+        return None
+    return Trees(
+        leaves=names,
+        classes=chosen.astype(np.int64) if by_class else None,
+        examples=tuple(examples),
+        pairs=tuple(_face(trees)),
+        shown_of=total,
+    )
+
+
+def _face(trees: Sequence[Tree]) -> list[TreePair]:
+    if len(trees) == 1:
+        return [TreePair(0, None, _drawn(trees[0], trees[0].leaf_order), None)]
+    pairs = []
+    for right in range(len(trees)):
+        for left in range(right):
+            drawn = [_drawn(trees[side], trees[side].leaf_order) for side in (left, right)]
+            pairs.append(TreePair(left, right, *drawn))
+    return pairs
+
+
+def _drawn(tree: Tree, order: NDArray[np.int64]) -> DrawnTree:
+    return DrawnTree(tree.children, tree.heights, order)

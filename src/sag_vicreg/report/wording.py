@@ -1,0 +1,114 @@
+"""The page's sentences: what is compared, of how much, and what is not shown and why."""
+
+from collections.abc import Sequence
+
+from sag_vicreg.report.maps import FEWEST_FOR_UMAP
+from sag_vicreg.report.points import Points
+from sag_vicreg.report.sources import Sources
+from sag_vicreg.report.trees import Trees
+
+COUNTS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
+
+
+def page_title(sources: Sources, halves: Sequence[str]) -> str:
+    """Name the page after what is in it."""
+    if halves:
+        return f"{_listed(halves)} on classes they never saw"
+    methods = list(dict.fromkeys(outcome.method for outcome in sources.outcomes))
+    if methods:
+        return f"{_listed(methods)}, reproduced"
+    names = [model.name for model in sources.models]
+    if len(names) == 1:
+        recipe = sources.models[0].recipe
+        return f"{names[0]} on {recipe.dataset.name}" if recipe else names[0]
+    if len(names) == 2:
+        return f"{names[0]} and {names[1]}"
+    return f"{len(names)} models compared"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def lead(sources: Sources, points: Points | None) -> str:
+    """One sentence of facts under the title."""
+    models = len(sources.models)
+    if points is None:
+        what = f"{models} run{'s' if models != 1 else ''}" if models else ""
+        results = len(sources.outcomes)
+        parts = [what, f"{results} results" if results else ""]
+        return f"{' and '.join(part for part in parts if part)}, without embeddings."
+    n, shown = len(points), len(points.models)
+    embedded = f"{COUNTS[shown]} models embed the same" if shown > 1 else "One model embeds"
+    classes = f" of {len(points.classes)} classes" if points.classes else ""
+    origin = next((m.recipe.dataset.name for m in points.models if m.recipe), None)
+    held_out = "held-out " if "test" in points.which else ""
+    rows = f"{held_out}images" if origin else "rows"
+    source = f" of {origin}" if origin and not classes else f" ({origin})" if origin else ""
+    return f"{embedded} {n:,} {rows}{classes}{source}."
+
+
+def notices(
+    sources: Sources, points: Points | None, shown: int, trees: Trees | None, *, has_images: bool
+) -> list[str]:
+    """Say what the page leaves out, and what would bring it back."""
+    found = []
+    unfinished = [str(model.path) for model in sources.models if not model.embeddings]
+    if unfinished:
+        found.append(
+            f"No embeddings yet in {', '.join(unfinished)}: `sag-vicreg embed` writes them, and "
+            "trees, map and neighbours appear here."
+        )
+    if points is None:
+        return found
+    embedded = sum(bool(model.embeddings) for model in sources.models)
+    if embedded > len(points.models):
+        found.append(
+            f"Trees, map and neighbours show the first {len(points.models)} of {embedded} models."
+        )
+    if points.left_out:
+        found.append(f"{points.left_out:,} rows that not every model has are left out.")
+    if shown < len(points):
+        found.append(
+            f"Map and neighbours show {shown:,} of {len(points):,} images, spread evenly over the "
+            "classes; scores are of all."
+        )
+    if trees is not None and trees.classes is not None and len(trees.leaves) < trees.shown_of:
+        found.append(f"The trees show {len(trees.leaves)} of {trees.shown_of} classes.")
+    if points.labels is None:
+        found.append("The embeddings have no labels: trees are of single images, in one colour.")
+    if not has_images:
+        found.append("There are no thumbnails beside the embeddings: marks stand for the images.")
+    return found
+
+
+def about_trees(trees: Trees, n_models: int) -> dict[str, str]:
+    """Title and reading aid of the trees."""
+    leaves = "class centroids" if trees.classes is not None else f"{len(trees.leaves)} images"
+    how = f"Ward trees over {leaves}, cosine geometry; branch length is merge height."
+    if n_models == 1:
+        return {"title": "Class tree" if trees.classes is not None else "Tree", "about": how}
+    kind = "Class trees" if trees.classes is not None else "Trees"
+    return {
+        "title": f"{kind}, face to face",
+        "about": f"{how} "
+        "Hover a leaf for examples; click a branch to find its members in the other tree.",
+    }
+
+
+def about_map(points: Points, shown: int) -> dict[str, object]:
+    """Explain how to read the map."""
+    method = "UMAP on cosine distances" if shown >= FEWEST_FOR_UMAP else "The two principal axes"
+    return {
+        "about": f"{method}, each model on its own: neighbourhoods can be compared, positions and "
+        "axes cannot. Hovering one map rings the same image in the other.",
+        "centroids": len(points.classes) > 1,
+    }
+
+
+def about_neighbours(points: Points) -> str:
+    """Explain how to read the neighbours."""
+    base = "The images nearest to one image by cosine, under each model."
+    if points.labels is None:
+        return base
+    return f"{base} A frame and ✓ mark those of the same group at the chosen level."

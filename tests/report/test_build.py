@@ -1,0 +1,323 @@
+"""What a report is made of, and what it says where something is missing or wrong."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from made_runs import TREE, embedded_images, webp, write_run
+from sag_vicreg.artifacts import (
+    Embeddings,
+    read_thumbnails,
+    write_embeddings,
+    write_json,
+    write_thumbnails,
+)
+from sag_vicreg.cli import app
+from sag_vicreg.errors import InputError
+from sag_vicreg.report import build_report, maps
+from sag_vicreg.report.atlas import build_atlas
+from sag_vicreg.report.charts import score_charts, score_lines, training_charts
+from sag_vicreg.report.headline import half_pairs
+from sag_vicreg.report.points import gather_points
+from sag_vicreg.report.sources import open_sources
+from sag_vicreg.structure import compare
+
+
+@pytest.fixture(autouse=True)
+def _quick_maps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """UMAP has its own test; elsewhere its compilation is spared."""
+    monkeypatch.setattr(maps, "project", lambda v, seed: np.asarray(v[:, :2], dtype=np.float32))
+
+
+def text_of(*sources: Path, **options: Any) -> str:
+    out = sources[0].parent / "report.html"
+    return build_report(list(sources), out, **{"half_samples": 0, **options}).read_text()
+
+
+def test_runs_are_named_by_what_differs_and_paired_by_their_halves(four_runs: Path) -> None:
+    models = open_sources([four_runs]).models
+    assert [model.name for model in models] == [
+        "VICReg, first half",
+        "VICReg, second half",
+        "SAG-VICReg, first half",
+        "SAG-VICReg, second half",
+    ]
+    assert half_pairs(models) == {"VICReg": (0, 1), "SAG-VICReg": (2, 3)}
+
+
+def test_the_page_shows_the_scores_compare_gives(four_runs: Path, tmp_path: Path) -> None:
+    page = build_report([four_runs], tmp_path / "r.html", half_samples=3, seed=5).read_text()
+    points = gather_points(open_sources([four_runs]).models)
+    assert points is not None
+    expected = compare(points.vectors[2], points.vectors[3], half_samples=3, seed=5)
+    assert expected.half_samples is not None
+    assert f"{expected.lca.kendall:.3f}" in page
+    assert f"± {expected.half_samples.deviation.cophenetic.d2_to_p1:.3f}" in page
+    assert "VICReg and SAG-VICReg on classes they never saw" in page
+    assert "Four models embed the same 288 held-out images of 48 classes (shapes)." in page
+
+
+def test_rows_are_matched_by_id_whatever_their_order(tmp_path: Path) -> None:
+    whole = embedded_images(0.3, 0, per_class=3)
+    write_embeddings(tmp_path / "a.parquet", whole)
+    shuffled = np.random.default_rng(0).permutation(len(whole))[:100]
+    write_embeddings(tmp_path / "b.parquet", whole.take(shuffled))
+    points = gather_points(open_sources([tmp_path / "a.parquet", tmp_path / "b.parquet"]).models)
+    assert points is not None
+    assert len(points) == 100
+    assert points.left_out == len(whole) - 100
+    np.testing.assert_array_equal(points.vectors[0], points.vectors[1])
+
+
+def test_a_sample_takes_the_classes_in_turn() -> None:
+    from sag_vicreg.report.points import Points
+
+    labels = np.repeat([0, 1, 2], [50, 5, 20])
+    points = Points((), "", (np.zeros((75, 2)),), None, ("a", "b", "c"), labels, (), 0)
+    rows = points.sample(20, seed=0)
+    # All five of the small class, and the other two in turn.
+    assert sorted(np.bincount(labels[rows]).tolist()) == [5, 7, 8]
+    assert (np.diff(rows) > 0).all()
+    assert points.sample(75, seed=0).tolist() == list(range(75))
+
+
+def test_levels_hold_only_the_groups_that_occur(tmp_path: Path) -> None:
+    write_embeddings(tmp_path / "a.parquet", embedded_images(0.3, 0, per_class=3, classes=4))
+    points = gather_points(open_sources([tmp_path / "a.parquet"]).models, hierarchy="shapes")
+    assert points is not None
+    assert points.classes == TREE.classes[:4]
+    assert [len(level.names) for level in points.levels] == [
+        len(set(TREE.labels_at(level)[:4])) for level in range(1, TREE.n_levels + 1)
+    ]
+
+
+def test_without_labels_ids_or_images_the_page_shows_what_it_can(tmp_path: Path) -> None:
+    vectors = embedded_images(0.3, 0, per_class=2).vectors
+    for name in "ab":
+        np.save(tmp_path / f"{name}.npy", vectors)
+    page = text_of(tmp_path / "a.npy", tmp_path / "b.npy")
+    assert "no labels" in page
+    assert "no thumbnails" in page
+    assert 'id="tree-plot"' in page
+    assert 'id="query-class"' not in page
+    assert 'id="level"' not in page
+
+
+def test_an_unfinished_run_shows_its_training(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", "vicreg", "all")
+    for path in (run / "embeddings").iterdir():
+        path.unlink()
+    (run / "results.json").unlink()
+    metrics = run / "metrics.csv"
+    metrics.write_text(metrics.read_text()[:-10])  # cut off in the middle of a line
+    page = text_of(run)
+    assert "No embeddings yet" in page
+    assert 'id="training-0"' in page
+    assert 'id="map"' not in page
+
+
+def test_vectors_without_a_correlation_are_named_and_the_rest_is_shown(tmp_path: Path) -> None:
+    source = embedded_images(0.3, 0, per_class=2)
+    write_embeddings(tmp_path / "a.parquet", source)
+    constant = np.ones_like(source.vectors)
+    write_embeddings(tmp_path / "b.parquet", Embeddings(constant, source.ids, source.labels))
+    page = text_of(tmp_path / "a.parquet", tmp_path / "b.parquet")
+    assert "not compared" in page
+    assert 'id="map-left"' in page
+
+
+def test_a_reproduction_is_averaged_over_seeds(tmp_path: Path) -> None:
+    for seed, pearson in enumerate((0.2, 0.3, 0.4)):
+        write_json(
+            tmp_path / "results" / f"seed{seed}.json",
+            {
+                "kind": "structure",
+                "key": f"k{seed}",
+                "family": "f",
+                "method": "sag-vicreg",
+                "seed": seed,
+                "images": {"dataset": "cifar100"},
+                "scores": {"lca.pearson": pearson, "rand.level1": 0.5, "rand.clusters20": 0.9},
+                "half_samples": {},
+            },
+        )
+    write_json(tmp_path / "results" / "other.json", {"unrelated": 1})
+    lines = score_lines([], open_sources([tmp_path / "results"]).outcomes)
+    assert [line.name for line in lines] == ["SAG-VICReg"]
+    assert lines[0].scores["lca.pearson"] == pytest.approx(0.3)
+    assert lines[0].spreads["lca.pearson"] == pytest.approx(0.1)
+    assert [chart.title for chart in score_charts(lines)] == [
+        "Rand index",
+        "Rand index by number of clusters",
+    ]
+    page = text_of(tmp_path / "results")
+    assert "0.300</td>" in page.replace(" <small>± 0.100</small>", "")
+    assert "SAG-VICReg, reproduced" in page
+
+
+def test_long_training_is_thinned_to_averages(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", "sag-vicreg", "all", steps=3000, images=False)
+    model = open_sources([run]).models[0]
+    charts = {chart.title: chart for chart in training_charts([model])}
+    assert set(charts) >= {"Loss", "Invariance", "Variance", "Covariance", "Non-trivial pairs"}
+    loss = charts["Loss"].series[0]
+    assert len(loss.y) == 400
+    assert np.mean(loss.y) == pytest.approx(model.metrics["loss"].mean(), rel=1e-3)
+
+
+def test_an_atlas_holds_each_thumbnail_where_it_says() -> None:
+    import io
+
+    from PIL import Image
+
+    generator = np.random.default_rng(0)
+    pixels = generator.integers(0, 255, size=(70, 1, 1, 3), dtype=np.uint8)
+    ids = [str(i) for i in range(70)]
+    atlas = build_atlas(dict(zip(ids, map(webp, pixels), strict=True)), [*ids[::-1], "none"])
+    assert atlas is not None
+    assert atlas.tiles[-1] == -1
+    sheets = [np.array(Image.open(io.BytesIO(image))) for image in atlas.images]
+    side = sheets[0].shape[1] // atlas.columns
+    for i in range(70):
+        sheet, place = divmod(int(atlas.tiles[i]), atlas.tiles_per_atlas)
+        row, column = divmod(place, atlas.columns)
+        tile = sheets[sheet][row * side : (row + 1) * side, column * side : (column + 1) * side]
+        expected = pixels[69 - i].reshape(3).astype(float)
+        assert np.abs(tile.mean(axis=(0, 1)) - expected).max() < 12
+
+
+def test_one_atlas_costs_a_quarter_of_single_files() -> None:
+    generator = np.random.default_rng(0)
+    pixels = generator.integers(0, 255, size=(2000, 3, 3, 3), dtype=np.uint8)
+    single = {str(i): webp(image) for i, image in enumerate(pixels)}
+    atlas = build_atlas(single, list(single))
+    assert atlas is not None
+    assert sum(map(len, atlas.images)) < sum(map(len, single.values())) / 2
+
+
+def test_umap_keeps_neighbours_and_few_points_are_still_mapped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.undo()
+    source = embedded_images(0.05, 0, per_class=8, classes=6)
+    plane = maps.project(source.vectors, seed=0)
+    assert plane.shape == (48, 2)
+    np.testing.assert_array_equal(plane, maps.project(source.vectors, seed=0))
+    distance = np.linalg.norm(plane[:, None] - plane[None], axis=2) + np.eye(48) * 1e9
+    assert source.labels is not None
+    assert (source.labels[distance.argmin(axis=1)] == source.labels).mean() > 0.9
+    assert maps.project(source.vectors[:4], seed=0).shape == (4, 2)
+    assert maps.project(source.vectors[:4, :1], seed=0).shape == (4, 2)
+
+
+def foreign(tmp_path: Path) -> list[Path]:
+    (tmp_path / "notes.txt").write_text("mine")
+    return [tmp_path]
+
+
+def empty(tmp_path: Path) -> list[Path]:
+    return [tmp_path]
+
+
+def missing(tmp_path: Path) -> list[Path]:
+    return [tmp_path / "nowhere"]
+
+
+def only_a_recipe(tmp_path: Path) -> list[Path]:
+    run = write_run(tmp_path / "run", "vicreg", "all", images=False)
+    for path in ("metrics.csv", "results.json", "embeddings/shapes-test.parquet"):
+        (run / path).unlink()
+    return [run]
+
+
+def foreign_recipe(tmp_path: Path) -> list[Path]:
+    (tmp_path / "recipe.yaml").write_text("flour: 500 g\n")
+    return [tmp_path]
+
+
+def broken_results(tmp_path: Path) -> list[Path]:
+    run = write_run(tmp_path / "run", "vicreg", "all", images=False)
+    (run / "results.json").write_text("{")
+    return [run]
+
+
+def different_sizes(tmp_path: Path) -> list[Path]:
+    np.save(tmp_path / "a.npy", np.ones((5, 2)))
+    np.save(tmp_path / "b.npy", np.ones((6, 2)))
+    return [tmp_path / "a.npy", tmp_path / "b.npy"]
+
+
+def no_common_id(tmp_path: Path) -> list[Path]:
+    source = embedded_images(0.3, 0, per_class=2)
+    write_embeddings(tmp_path / "a.parquet", source.take(slice(0, 20)))
+    write_embeddings(tmp_path / "b.parquet", source.take(slice(20, 40)))
+    return [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+
+
+def not_finite(tmp_path: Path) -> list[Path]:
+    vectors = np.ones((5, 2))
+    vectors[3, 1] = np.nan
+    np.save(tmp_path / "a.npy", vectors)
+    return [tmp_path / "a.npy"]
+
+
+def not_images(tmp_path: Path) -> list[Path]:
+    source = embedded_images(0.3, 0, per_class=2)
+    assert source.ids is not None
+    write_embeddings(tmp_path / "a.parquet", source)
+    write_thumbnails(tmp_path / "thumbnails.parquet", source.ids.tolist(), [b"no"] * len(source))
+    return [tmp_path / "a.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (foreign, "is not a run"),
+        (empty, "is empty"),
+        (missing, "no such file or folder"),
+        (only_a_recipe, "has a recipe and nothing else yet"),
+        (foreign_recipe, "recipe"),
+        (broken_results, "is not JSON"),
+        (different_sizes, "different numbers of rows"),
+        (no_common_id, "no id in common"),
+        (not_finite, "row 3 holds NaN"),
+        (not_images, "is not a WebP image"),
+    ],
+)
+def test_bad_sources_are_one_line_and_exit_code_2(tmp_path: Path, make: Any, message: str) -> None:
+    sources = make(tmp_path)
+    out = tmp_path.parent / f"{tmp_path.name}.html"
+    done = CliRunner().invoke(app, ["report", *map(str, sources), "--out", str(out)])
+    assert done.exit_code == 2, done.output
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not out.exists()
+
+
+def test_a_path_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.eye(5))
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path, tmp_path / "file" / "report.html"):
+        with pytest.raises(InputError, match="cannot write"):
+            build_report([tmp_path / "a.npy"], out)
+
+
+def test_a_hierarchy_that_does_not_fit_is_refused_only_when_asked_for(tmp_path: Path) -> None:
+    source = embedded_images(0.3, 0, per_class=2, classes=5)
+    renamed = Embeddings(source.vectors, source.ids, np.repeat(list("abcde"), 2))
+    write_embeddings(tmp_path / "a.parquet", renamed)
+    with pytest.raises(InputError, match="not in the hierarchy"):
+        text_of(tmp_path / "a.parquet", hierarchy="shapes")
+    assert "Class (5)" in text_of(tmp_path / "a.parquet")
+
+
+def test_thumbnails_survive_the_way_to_the_page(four_runs: Path, tmp_path: Path) -> None:
+    stored = read_thumbnails(four_runs / "vicreg-first" / "embeddings" / "thumbnails.parquet")
+    page = build_report([four_runs / "vicreg-first"], tmp_path / "r.html").read_text()
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert len(data["points"]["ids"]) == len(stored)
+    assert data["thumbnails"]["columns"] ** 2 >= len(stored)
