@@ -1,7 +1,13 @@
 """Files and folders: what a run leaves behind, written whole or not at all."""
 
 from sag_vicreg.artifacts.atomic import atomic_path, write_bytes, write_json, write_text
-from sag_vicreg.artifacts.embeddings import Embeddings, align, read_embeddings, write_embeddings
+from sag_vicreg.artifacts.embeddings import (
+    Embeddings,
+    align,
+    align_all,
+    read_embeddings,
+    write_embeddings,
+)
 from sag_vicreg.artifacts.runs import Run
 from sag_vicreg.artifacts.thumbnails import read_thumbnails, write_thumbnails
 
@@ -9,6 +15,7 @@ __all__ = [
     "Embeddings",
     "Run",
     "align",
+    "align_all",
     "atomic_path",
     "read_embeddings",
     "read_thumbnails",

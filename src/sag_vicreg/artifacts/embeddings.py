@@ -1,5 +1,6 @@
 """Embedding files: vectors with their ids and labels, read from five formats, aligned by id."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,26 @@ def align(
                 "keep only the rows both sets have"
             )
     return a, b.take(np.array([rows_b[identity] for identity in rows_a], dtype=np.intp))
+
+
+def align_all(sets: Sequence[Embeddings], names: Sequence[str]) -> list[Embeddings]:
+    """Put the rows of all sets in the order of the first, as :func:`align` does for two.
+
+    Where only some have ids, rows are matched by position, and those that have ids must agree on
+    every position.
+    """
+    ids = [each.ids for each in sets if each.ids is not None]
+    if len(ids) < len(sets):
+        for each, name in zip(sets, names, strict=True):
+            if each.ids is not None and not np.array_equal(each.ids, ids[0]):
+                raise InputError(
+                    f"{name} lists its ids in another order than the other files, and "
+                    "not all files have ids to match rows by: add ids to every file or to none"
+                )
+    return [sets[0]] + [
+        align(sets[0], each, (names[0], name))[1]
+        for each, name in zip(sets[1:], names[1:], strict=True)
+    ]
 
 
 def _row_of_id(ids: npt.NDArray[np.str_], name: str) -> dict[str, int]:

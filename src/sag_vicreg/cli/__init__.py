@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sag_vicreg import __version__
-from sag_vicreg.cli import bench, datasets, report
+from sag_vicreg.cli import bench, compare, datasets, report
 from sag_vicreg.cli.group import OneLineErrors
 
 app = typer.Typer(
@@ -42,6 +42,7 @@ def _root(
 app.add_typer(bench.app, name="bench")
 app.add_typer(datasets.app, name="datasets")
 app.command("report")(report.report)
+app.command("compare")(compare.compare)
 
 
 def main() -> None:

@@ -1,67 +1,28 @@
-"""Compare two embedding sets: trees, similarities, and how far chance could have made them."""
+"""Compare embedding sets: two of them, or many with one another."""
 
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sag_vicreg.errors import InputError
-from sag_vicreg.progress import track
-from sag_vicreg.structure.cophenetic import (
-    CopheneticSimilarity,
-    cophenetic_correlations,
-    cophenetic_similarity,
-)
-from sag_vicreg.structure.joint import check_lca, joint_table
-from sag_vicreg.structure.lca import LCASimilarity, lca_similarity, similarity_of
+from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.structure.joint import check_lca
 from sag_vicreg.structure.memory import check_fits
-from sag_vicreg.structure.parallel import Workers
 from sag_vicreg.structure.points import as_points, as_vectors, check_geometry
+from sag_vicreg.structure.scores import (
+    SCORES,
+    Scores,
+    Spread,
+    half_sample_spread,
+    permutation_p_values,
+    score_trees,
+)
 from sag_vicreg.structure.tree import Tree
 from sag_vicreg.structure.ward import tree_of_points
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
-# Permutations whose cross terms share one pass over the distances.
-_TOGETHER = 16
-
-
-@dataclass(frozen=True)
-class Scores:
-    """The five numbers of a comparison, or one statistic of each."""
-
-    lca: LCASimilarity
-    cophenetic: CopheneticSimilarity
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain nested dictionaries."""
-        return asdict(self)
-
-    def values(self) -> Floats:
-        """Return the five numbers in order: Pearson, Spearman, Kendall, D1 to P2, D2 to P1."""
-        lca, cophenetic = self.lca, self.cophenetic
-        numbers = (lca.pearson, lca.spearman, lca.kendall, cophenetic.d1_to_p2, cophenetic.d2_to_p1)
-        return np.array(numbers)
-
-
-def _scores(numbers: Floats) -> Scores:
-    pearson, spearman, kendall, d1_to_p2, d2_to_p1 = numbers.tolist()
-    return Scores(
-        LCASimilarity(pearson, spearman, kendall), CopheneticSimilarity(d1_to_p2, d2_to_p1)
-    )
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Mean and standard deviation over half-samples: how far the scores move, not a confidence."""
-
-    mean: Scores
-    deviation: Scores
-    half_samples: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +30,8 @@ class Comparison(Scores):
     """What :func:`compare` found.
 
     ``p_values`` are one-sided, from permuting the rows of the second set; ``half_samples`` is the
-    spread over random halves. Both are None unless asked for.
+    spread over random halves. Both are None unless asked for. ``ties`` counts the merges of each
+    tree that had another choice as good; ``seconds`` includes everything.
     """
 
     geometry: str
@@ -97,6 +59,42 @@ class Comparison(Scores):
             "permutations": self.permutations,
             "p_values": None if self.p_values is None else self.p_values.to_dict(),
             "half_samples": None if self.half_samples is None else asdict(self.half_samples),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Every pair of k sets, and each with itself; ``pairs[i, j]`` for i <= j."""
+
+    names: tuple[str, ...]
+    pairs: dict[tuple[int, int], Comparison]
+
+    def matrix(self, score: str = "spearman") -> npt.NDArray[np.float64]:
+        """Return one score for all pairs, shape (k, k).
+
+        Row i, column j is the comparison of set i with set j. LCA scores are symmetric;
+        ``d1_to_p2`` takes the tree of the row's set and the distances of the column's.
+        """
+        if score not in SCORES:
+            raise unknown_name("score", score, SCORES)
+        place = SCORES.index(score)
+        mirrored = {3: 4, 4: 3}.get(place, place)
+        table = np.empty((len(self.names), len(self.names)))
+        for (i, j), pair in self.pairs.items():
+            values = pair.values()
+            table[i, j], table[j, i] = values[place], values[mirrored]
+        return table
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every matrix, and every pair in full."""
+        return {
+            "names": list(self.names),
+            "matrices": {score: self.matrix(score).tolist() for score in SCORES},
+            "pairs": [
+                {"a": self.names[i], "b": self.names[j], **pair.to_dict()}
+                for (i, j), pair in self.pairs.items()
+                if i != j
+            ],
         }
 
 
@@ -141,97 +139,89 @@ def compare(
     True
     """
     start = time.perf_counter()
+    tree_a, tree_b = _trees((a, b), names, geometry, half_samples)
+    return _compare_trees(tree_a, tree_b, lca, permutations, half_samples, seed, start)
+
+
+def compare_all(
+    sets: Sequence[Any],
+    *,
+    geometry: str = "cosine",
+    lca: str = "level",
+    permutations: int = 0,
+    half_samples: int = 0,
+    seed: int = 0,
+    names: Sequence[str] | None = None,
+) -> Comparisons:
+    """Compare every two of k sets, building each tree once; options as in :func:`compare`."""
+    names = tuple(names or (f"set {index}" for index in range(len(sets))))
+    if len(sets) < 2 or len(names) != len(sets):
+        raise InputError(f"{len(sets)} sets and {len(names)} names: give at least two, each a name")
+    start = time.perf_counter()
+    trees = _trees(sets, names, geometry, half_samples)
+    pairs = {}
+    for i, j in combinations(range(len(trees)), 2):
+        pairs[i, j] = _compare_trees(
+            trees[i], trees[j], lca, permutations, half_samples, seed, start
+        )
+        start = time.perf_counter()
+    for i, tree in enumerate(trees):
+        pairs[i, i] = _compare_trees(tree, tree, lca, 0, 0, seed, start)
+    return Comparisons(names, pairs)
+
+
+def _trees(
+    sets: Sequence[Any], names: Sequence[str], geometry: str, half_samples: int
+) -> list[Tree]:
+    """Check everything that can be wrong before the first tree is built."""
     check_geometry(geometry)
+    vectors = [as_vectors(x, name) for x, name in zip(sets, names, strict=True)]
+    n = len(vectors[0])
+    for x, name in zip(vectors, names, strict=True):
+        if len(x) != n:
+            raise InputError(
+                f"{names[0]} has {n} rows and {name} has {len(x)}: "
+                "row i of both must stand for the same item"
+            )
+        check_fits(x, geometry)
+    if half_samples and n < 6:
+        raise InputError(f"{n} rows: half-samples need at least 6")
+    points = [as_points(x, geometry, name) for x, name in zip(vectors, names, strict=True)]
+    return [tree_of_points(x, geometry) for x in points]
+
+
+def _compare_trees(
+    tree_a: Tree,
+    tree_b: Tree,
+    lca: str,
+    permutations: int,
+    half_samples: int,
+    seed: int,
+    start: float,
+) -> Comparison:
     check_lca(lca)
     for what, number in (("permutations", permutations), ("half_samples", half_samples)):
         if number < 0:
             raise InputError(f"{what} is {number}: give 0 or more")
-    vectors = [as_vectors(x, name) for x, name in zip((a, b), names, strict=True)]
-    if len(vectors[0]) != len(vectors[1]):
-        raise InputError(
-            f"{names[0]} has {len(vectors[0])} rows and {names[1]} has {len(vectors[1])}: "
-            "row i of both must stand for the same item"
+    scores = score_trees(tree_a, tree_b, lca=lca)
+    p_values = spread = None
+    if permutations:
+        p_values = permutation_p_values(
+            tree_a, tree_b, scores, lca=lca, permutations=permutations, seed=seed
         )
-    if half_samples and len(vectors[0]) < 6:
-        raise InputError(f"{len(vectors[0])} rows: half-samples need at least 6")
-    for x in vectors:
-        check_fits(x, geometry)
-    points = [as_points(x, geometry, name) for x, name in zip(vectors, names, strict=True)]
-    trees = tree_of_points(points[0], geometry), tree_of_points(points[1], geometry)
-    scores = score_trees(*trees, lca=lca)
-    p_values = _p_values(trees, scores, lca, permutations, seed) if permutations else None
-    spread = _half_samples(points, geometry, lca, half_samples, seed) if half_samples else None
+    if half_samples:
+        spread = half_sample_spread(tree_a, tree_b, lca=lca, half_samples=half_samples, seed=seed)
     return Comparison(
         lca=scores.lca,
         cophenetic=scores.cophenetic,
-        geometry=geometry,
+        geometry=str(tree_a.geometry),
         lca_distance=lca,
-        n=len(points[0]),
-        ties=(trees[0].ties, trees[1].ties),
+        n=tree_a.n,
+        ties=(tree_a.ties, tree_b.ties),
         seconds=time.perf_counter() - start,
         seed=seed,
         permutations=permutations,
         p_values=p_values,
         half_samples=spread,
-        trees=trees,
+        trees=(tree_a, tree_b),
     )
-
-
-def score_trees(tree_a: Tree, tree_b: Tree, *, lca: str = "level") -> Scores:
-    """Take both similarities of two trees built by :func:`ward_tree`."""
-    return Scores(lca_similarity(tree_a, tree_b, lca=lca), cophenetic_similarity(tree_a, tree_b))
-
-
-def _p_values(
-    trees: tuple[Tree, Tree], observed: Scores, lca: str, permutations: int, seed: int
-) -> Scores:
-    """Share of relabellings that score at least as high, the observed one counted among them.
-
-    Permuting the rows of B relabels the leaves of its tree and moves nothing else: no tree is
-    rebuilt, and all but the cross terms stay as they are.
-    """
-    tree_a, tree_b = trees
-    rng = np.random.default_rng(seed)
-    reached = np.zeros(5, np.int64)
-
-    def lca_numbers(rows: Ints) -> tuple[float, float, float]:
-        found = similarity_of(joint_table(tree_a, tree_b, lca, rows_of_b=rows))
-        return found.pearson, found.spearman, found.kendall
-
-    batches = [
-        range(first, min(first + _TOGETHER, permutations))
-        for first in range(0, permutations, _TOGETHER)
-    ]
-    with Workers() as workers:
-        for batch in _tracked(batches, "permutations", tree_a.n * permutations):
-            orders = [rng.permutation(tree_a.n) for _ in batch]
-            inverses = [np.argsort(order) for order in orders]
-            permuted = np.column_stack(
-                [
-                    np.array(workers.map(lca_numbers, orders)),
-                    cophenetic_correlations(tree_a, tree_b, orders),
-                    cophenetic_correlations(tree_b, tree_a, inverses),
-                ]
-            )
-            # Equal scores that rounding tells apart count as reached.
-            reached += (permuted >= observed.values() - 1e-12).sum(axis=0)
-    return _scores((1 + reached) / (permutations + 1))
-
-
-def _half_samples(
-    points: Sequence[Floats], geometry: str, lca: str, half_samples: int, seed: int
-) -> Spread:
-    rng = np.random.default_rng([seed, 1])  # another stream than the permutations'
-    n = len(points[0])
-    found = []
-    for _ in _tracked(range(half_samples), "half-samples", n * half_samples):
-        rows = np.sort(rng.choice(n, n // 2, replace=False))
-        half = [tree_of_points(x[rows], geometry) for x in points]
-        found.append(score_trees(half[0], half[1], lca=lca).values())
-    deviation = np.std(found, axis=0, ddof=1) if half_samples > 1 else np.zeros(5)
-    return Spread(_scores(np.mean(found, axis=0)), _scores(deviation), half_samples)
-
-
-def _tracked(items: Sequence[Any], what: str, work: int) -> Any:
-    """Show a bar where the work is long enough to be waited for."""
-    return track(items, what) if work > 20_000 else items

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sag_vicreg.errors import InputError
 from sag_vicreg.structure.kernels import kernel
-from sag_vicreg.structure.parallel import Workers, blocks
+from sag_vicreg.structure.parallel import LONG, Workers, blocks
 from sag_vicreg.structure.tree import Tree
 
 Floats = npt.NDArray[np.float64]
@@ -114,7 +114,8 @@ def _of_distances(
         return cross, *sums.sum(axis=0).tolist()
 
     with Workers() as workers:
-        parts = workers.map(add, blocks(len(points), _ROWS))
+        bar = "cophenetic" if len(points) > LONG else None
+        parts = workers.map(add, blocks(len(points), _ROWS), bar=bar)
     cross = np.sum([part[0] for part in parts], axis=0).tolist()
     # Every pair was seen from both sides.
     return cross, sum(part[1] for part in parts) / 2, sum(part[2] for part in parts) / 2

@@ -44,6 +44,27 @@ class JointTable:
         np.add.at(table, (self.cells[:, 0], self.cells[:, 1]), self.counts)
         return table
 
+    def histogram(self, bins: int = 48) -> tuple[Ints, npt.NDArray[Any], npt.NDArray[Any]]:
+        """Count pairs in at most ``bins`` by ``bins`` equal intervals, for a picture.
+
+        Returns the counts and the edges of the intervals in A and in B.
+        """
+        edges = [_edges(values, bins) for values in (self.values_a, self.values_b)]
+        counts = np.zeros((len(edges[0]) - 1, len(edges[1]) - 1), np.int64)
+        places = [
+            np.clip(np.searchsorted(edge, values, side="right") - 1, 0, len(edge) - 2)
+            for edge, values in zip(edges, (self.values_a, self.values_b), strict=True)
+        ]
+        np.add.at(counts, (places[0][self.cells[:, 0]], places[1][self.cells[:, 1]]), self.counts)
+        return counts, edges[0], edges[1]
+
+
+def _edges(values: npt.NDArray[Any], bins: int) -> npt.NDArray[Any]:
+    whole = values.dtype.kind == "i"
+    if whole and values[-1] - values[0] < bins:
+        return np.arange(values[0], values[-1] + 2) - 0.5
+    return np.linspace(values[0], values[-1], bins + 1)
+
 
 def joint_table(
     tree_a: Tree, tree_b: Tree, lca: str, *, rows_of_b: Ints | None = None

@@ -1,5 +1,6 @@
 """Merges as an algorithm finds them, and as a linkage matrix lists them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,12 +14,16 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass
 class Merges:
-    """Merges in the order they were found: two points, one of each cluster, and the height."""
+    """Merges in the order they were found: two points, one of each cluster, and the height.
+
+    ``advance`` is told how many each batch brought, for a progress bar.
+    """
 
     first: list[Ints] = field(default_factory=list)
     second: list[Ints] = field(default_factory=list)
     heights: list[Floats] = field(default_factory=list)
     ties: int = 0
+    advance: Callable[[float], None] = lambda _: None
 
     def add(self, first: Ints, second: Ints, heights: Floats, ties: int) -> None:
         """Append a batch; ``ties`` of its merges had another choice."""
@@ -26,6 +31,7 @@ class Merges:
         self.second.append(second)
         self.heights.append(heights)
         self.ties += ties
+        self.advance(len(heights))
 
     def linkage(self) -> Floats:
         """Sort by height and name clusters as SciPy does: merge ``k`` makes cluster ``n + k``."""

@@ -7,6 +7,11 @@ from functools import cache
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from sag_vicreg.progress import track
+
+# Rows from which work over all pairs takes long enough to be waited for.
+LONG = 8_000
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -53,11 +58,14 @@ class Workers:
             self._pool.shutdown(cancel_futures=True)
         self._limits.restore_original_limits()
 
-    def map(self, task: Callable[[T], R], items: Iterable[T]) -> list[R]:
-        """Run ``task`` on every item, and return the results in the order of the items."""
-        if self._pool is None:
-            return [task(item) for item in items]
-        return list(self._pool.map(task, items))
+    def map(self, task: Callable[[T], R], items: Iterable[T], *, bar: str | None = None) -> list[R]:
+        """Run ``task`` on every item, and return the results in the order of the items.
+
+        Long work shows a progress bar under the name ``bar``.
+        """
+        items = list(items)
+        results = map(task, items) if self._pool is None else self._pool.map(task, items)
+        return list(track(results, bar, len(items)) if bar else results)
 
 
 def blocks(n: int, size: int) -> list[slice]:

@@ -1,12 +1,15 @@
 """Ward's agglomerative tree in three geometries."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sag_vicreg.progress import progress_bar
 from sag_vicreg.structure.memory import check_fits
-from sag_vicreg.structure.parallel import Workers
+from sag_vicreg.structure.merges import Merges
+from sag_vicreg.structure.parallel import LONG, Workers
 from sag_vicreg.structure.points import as_points, as_vectors, check_geometry
 from sag_vicreg.structure.tree import Tree
 from sag_vicreg.structure.ward_matrix import cosine_triangle, ward_of_triangle
@@ -43,9 +46,13 @@ def ward_tree(a: Any, *, geometry: str = "cosine", name: str = "embeddings") -> 
 
 def tree_of_points(points: npt.NDArray[np.float64], geometry: str) -> Tree:
     """Build the tree of points already checked and normalised."""
+    shown = progress_bar("merges", len(points) - 1) if len(points) > LONG else nullcontext()
     with Workers() as workers:
-        if geometry == "cosine":
-            merges = ward_of_triangle(cosine_triangle(points, workers), workers)
-        else:
-            merges = ward_of_vectors(points, workers)
+        triangle = cosine_triangle(points, workers) if geometry == "cosine" else None
+        with shown as advance:
+            merges = Merges(advance=advance) if advance else Merges()
+            if triangle is not None:
+                ward_of_triangle(triangle, workers, merges)
+            else:
+                ward_of_vectors(points, workers, merges)
     return Tree(merges.linkage(), geometry, points, merges.ties)

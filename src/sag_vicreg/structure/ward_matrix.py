@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.merges import Merges
-from sag_vicreg.structure.parallel import Workers, blocks
+from sag_vicreg.structure.parallel import LONG, Workers, blocks
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -25,12 +25,12 @@ def cosine_triangle(unit: Floats, workers: Workers) -> Floats:
     def fill(rows: slice) -> None:
         packed.fill_cosine(unit[rows] @ unit[: rows.stop].T, unit, rows.start, triangle)
 
-    workers.map(fill, blocks(n, _ROWS))
+    workers.map(fill, blocks(n, _ROWS), bar="distances" if n > LONG else None)
     return triangle
 
 
-def ward_of_triangle(triangle: Floats, workers: Workers) -> Merges:
-    """Cluster a packed triangle of squared dissimilarities, which is overwritten.
+def ward_of_triangle(triangle: Floats, workers: Workers, merges: Merges) -> None:
+    """Cluster a packed triangle of squared dissimilarities, which is overwritten, into ``merges``.
 
     Rounds that merge all reciprocal nearest neighbours at once stream through the matrix on all
     threads. Where few pairs are reciprocal (long chains of ever nearer points) rounds do not pay,
@@ -38,7 +38,7 @@ def ward_of_triangle(triangle: Floats, workers: Workers) -> Merges:
     """
     chain = kernel("chain")
     n = (1 + round((1 + 8 * len(triangle)) ** 0.5)) // 2
-    sizes, points, merges = np.ones(n), np.arange(n), Merges()
+    sizes, points = np.ones(n), np.arange(n)
     while len(sizes) > _SMALL:
         smallest, second, nearest = _nearest(triangle, len(sizes), workers)
         here = np.arange(len(sizes))
@@ -58,7 +58,6 @@ def ward_of_triangle(triangle: Floats, workers: Workers) -> Merges:
     first, other, heights = np.empty(rest, np.int64), np.empty(rest, np.int64), np.empty(rest)
     ties = chain.ward_chain(triangle, sizes, points, first, other, heights)
     merges.add(first, other, heights, ties)
-    return merges
 
 
 def _nearest(triangle: Floats, n: int, workers: Workers) -> tuple[Floats, Floats, Ints]:

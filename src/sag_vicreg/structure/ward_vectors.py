@@ -94,13 +94,13 @@ class _Clusters:
         return np.flatnonzero(stale[kept])
 
 
-def ward_of_vectors(points: Floats, workers: Workers) -> Merges:
-    """Cluster the rows of ``points`` by Ward's method in Euclidean geometry."""
+def ward_of_vectors(points: Floats, workers: Workers, merges: Merges) -> None:
+    """Cluster the rows of ``points`` by Ward's method in Euclidean geometry, into ``merges``."""
     # Ward's method does not see translation, and float32 has most digits around the origin;
     # a power of two keeps squares in float32's range and heights exact.
     centred = points - points.mean(axis=0)
     scale = 2.0 ** np.ceil(np.log2(max(np.abs(centred).max(), np.finfo(float).tiny)))
-    clusters, merges = _Clusters(centred / scale, workers), Merges()
+    clusters = _Clusters(centred / scale, workers)
     stale = np.arange(len(points))
     while len(clusters) > 1:
         clusters.find(stale)
@@ -124,4 +124,3 @@ def ward_of_vectors(points: Floats, workers: Workers) -> Merges:
             int(np.count_nonzero(clusters.tied[left] | clusters.tied[right])),
         )
         stale = clusters.merge(left, right)
-    return merges

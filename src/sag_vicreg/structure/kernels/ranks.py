@@ -67,3 +67,18 @@ def concordance(cells, counts, row_starts, n_columns, totals):
                 fenwick[node] += in_row[column]
                 node += node & -node
             in_row[column] = 0
+
+
+@njit("void(float64[::1], int64[::1])", **COMPILE)
+def rank_in_place(values, order):
+    """Replace values by their mid-ranks, from 1; ``order`` sorts them."""
+    n = len(order)
+    first = 0
+    while first < n:
+        value = values[order[first]]
+        last = first + 1
+        while last < n and values[order[last]] == value:
+            last += 1
+        for place in range(first, last):
+            values[order[place]] = 0.5 * (first + last + 1)
+        first = last

@@ -72,3 +72,48 @@ def unfold(children, parents, sizes, levels, depths, starts):
         depths[left] = depths[right] = depths[n + merge] + 1
         starts[left] = starts[n + merge]
         starts[right] = starts[n + merge] + sizes[left]
+
+
+@njit(
+    "int64(int64[:,::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1])",
+    **COMPILE,
+)
+def turn_branches(children, sizes, starts, leaf_order, places, order):
+    """Order the leaves so that the fewest lines to ``places`` cross; return how many do.
+
+    Merge sort along the tree: while the sorted places of two branches are merged, the inversions
+    between them are counted, and the branch with fewer of them in front goes first.
+    """
+    n = len(leaf_order)
+    sorted_places = places[leaf_order]
+    scratch = np.empty(n, np.int64)
+    turned = np.zeros(n - 1, np.bool_)
+    total = 0
+    for merge in range(n - 1):
+        left, right = children[merge]
+        start, middle = starts[left], starts[right]
+        stop = middle + sizes[right]
+        i, j, k, inversions = start, middle, start, 0
+        while i < middle or j < stop:
+            if j == stop or (i < middle and sorted_places[i] < sorted_places[j]):
+                scratch[k] = sorted_places[i]
+                i += 1
+            else:
+                scratch[k] = sorted_places[j]
+                inversions += middle - i
+                j += 1
+            k += 1
+        sorted_places[start:stop] = scratch[start:stop]
+        across = sizes[left] * sizes[right] - inversions
+        turned[merge] = across < inversions
+        total += min(inversions, across)
+    begin = np.zeros(2 * n - 1, np.int64)
+    for merge in range(n - 2, -1, -1):
+        left, right = children[merge]
+        if turned[merge]:
+            left, right = right, left
+        begin[left] = begin[n + merge]
+        begin[right] = begin[n + merge] + sizes[left]
+    for leaf in range(n):
+        order[begin[leaf]] = leaf
+    return total

@@ -1,0 +1,255 @@
+"""Two trees and what they share: tanglegram, dendrograms, joint LCA histogram, heat map."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sag_vicreg.figures.style import PALETTE, figure_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from sag_vicreg.structure import Dendrogram
+
+Ints = npt.NDArray[np.int64]
+
+_GREY = "#555555"
+_OTHER = "#B5B5B5"
+# Up to this many leaves each is drawn as a line of its own; beyond, branches as ribbons.
+_LINES = 150
+
+
+def draw_comparison(
+    left: "Dendrogram",
+    right: "Dendrogram",
+    groups: Ints,
+    histogram: tuple[Ints, npt.NDArray[Any], npt.NDArray[Any]],
+    *,
+    names: tuple[str, str],
+    title: str,
+    lca: str = "level",
+) -> "Figure":
+    """Draw a comparison on one page.
+
+    Parameters
+    ----------
+    left, right
+        The tops of both trees, their leaves in untangled order.
+    groups
+        A number for each leaf, shape (n,): leaves are coloured by it, the largest groups first.
+    histogram
+        Pairs by LCA distance in both trees: counts, edges in A, edges in B.
+    names, title, lca
+        What the sets are called, the line on top, and the LCA distance of the histogram.
+    """
+    from matplotlib.figure import Figure
+
+    with figure_style():
+        figure = Figure(figsize=(11.0, 9.0))
+        figure.suptitle(title, fontsize=10)
+        halves: Any = figure.subfigures(2, 1, height_ratios=[1.25, 1.0])
+        upper, lower = halves
+        facing = upper.subplots(1, 3, width_ratios=[1.0, 1.5, 1.0], gridspec_kw={"wspace": 0.0})
+        colours = _colours(groups)
+        _draw_sideways(facing[0], left, root_left=True)
+        _draw_links(facing[1], left, right, colours)
+        _draw_sideways(facing[2], right, root_left=False)
+        facing[0].set_title(names[0])
+        facing[1].set_title("tanglegram")
+        facing[2].set_title(names[1])
+        below = lower.subplots(1, 3, width_ratios=[1.0, 1.0, 0.9])
+        for axes, tree, name in zip(below[:2], (left, right), names, strict=True):
+            _draw_upright(axes, tree, name, colours)
+        _draw_histogram(below[2], *histogram, names=names, lca=lca)
+    return figure
+
+
+def _colours(groups: Ints) -> npt.NDArray[np.str_]:
+    """Give the largest groups a colour each and the rest grey; black and yellow stay unused."""
+    palette = np.array([*PALETTE[:6], _OTHER])
+    numbers, inverse, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    rank = np.empty(len(numbers), np.int64)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(numbers))
+    return palette[np.minimum(rank, len(palette) - 1)][inverse]
+
+
+def _segments(places: Any, heights: Any, *, upright: bool) -> list[Any]:
+    pairs = (places, heights) if upright else (heights, places)
+    return list(np.stack(pairs, axis=-1))
+
+
+def _draw_sideways(axes: "Axes", tree: "Dendrogram", *, root_left: bool) -> None:
+    from matplotlib.collections import LineCollection
+
+    segments = _segments(tree.places, tree.heights, upright=False)
+    axes.add_collection(LineCollection(segments, colors=_GREY, linewidths=0.8))
+    top = float(tree.heights.max()) * 1.03
+    axes.set_xlim((top, 0.0) if root_left else (0.0, top))
+    axes.set_ylim(len(tree.order), 0)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("merge height")
+
+
+def _draw_links(axes: "Axes", left: "Dendrogram", right: "Dendrogram", colours: Any) -> None:
+    """Join equal leaves: a line each where there are few, else a ribbon for each two branches."""
+    n = len(left.order)
+    if n <= _LINES:
+        _draw_lines(axes, left, right, colours)
+    else:
+        _draw_ribbons(axes, left, right, colours)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(n, 0)
+    axes.axis("off")
+
+
+def _places(order: Ints) -> Ints:
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return places
+
+
+def _curve(start: float, stop: float) -> npt.NDArray[np.float64]:
+    """Heights of a smooth step from ``start`` to ``stop`` over the unit interval."""
+    t = np.linspace(0.0, 1.0, 24)
+    step: npt.NDArray[np.float64] = start + (stop - start) * t * t * (3.0 - 2.0 * t)
+    return step
+
+
+def _draw_lines(axes: "Axes", left: "Dendrogram", right: "Dendrogram", colours: Any) -> None:
+    t = np.linspace(0.0, 1.0, 24)
+    width = float(np.clip(60 / len(left.order), 0.5, 1.6))
+    for start, stop, colour in zip(_places(left.order), _places(right.order), colours, strict=True):
+        axes.plot(t, _curve(start + 0.5, stop + 0.5), color=colour, lw=width, alpha=0.85)
+
+
+def _draw_ribbons(axes: "Axes", left: "Dendrogram", right: "Dendrogram", colours: Any) -> None:
+    """Give every two branches that share leaves of a colour a ribbon as wide as they are many."""
+    from matplotlib.collections import PolyCollection
+
+    numbers, codes = np.unique(colours, return_inverse=True)
+    flows = np.column_stack([left.branches, right.branches, codes])
+    flows, sizes = np.unique(flows, axis=0, return_counts=True)
+    # Along each side ribbons leave their branch in the order in which they arrive at the other.
+    starts = _stacked(flows[:, 0], flows[:, 1], flows[:, 2], sizes)
+    stops = _stacked(flows[:, 1], flows[:, 0], flows[:, 2], sizes)
+    t = np.linspace(0.0, 1.0, 24)
+    across = np.concatenate([t, t[::-1]])
+    # Ribbons too thin to be seen only grey the picture.
+    drawn = np.flatnonzero(sizes >= len(left.order) / 2000)
+    drawn = drawn[np.argsort(sizes[drawn], kind="stable")]
+    shapes = [
+        np.column_stack(
+            [
+                across,
+                np.concatenate(
+                    [
+                        _curve(starts[k], stops[k]),
+                        _curve(starts[k] + sizes[k], stops[k] + sizes[k])[::-1],
+                    ]
+                ),
+            ]
+        )
+        for k in drawn
+    ]
+    axes.add_collection(
+        PolyCollection(shapes, facecolors=numbers[flows[drawn, 2]].tolist(), alpha=0.6, lw=0)
+    )
+
+
+def _stacked(own: Ints, other: Ints, colour: Ints, sizes: Ints) -> Any:
+    order = np.lexsort((colour, other, own))
+    before = np.empty(len(own), np.int64)
+    before[order] = np.cumsum(sizes[order]) - sizes[order]
+    return before  # branches follow one another, so the running total is the place
+
+
+def _draw_upright(axes: "Axes", tree: "Dendrogram", name: str, colours: Any) -> None:
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import ListedColormap
+
+    segments = _segments(tree.places, tree.heights, upright=True)
+    axes.add_collection(LineCollection(segments, colors=_GREY, linewidths=0.8))
+    top = float(tree.heights.max())
+    # A strip under the tree says where each colour's leaves have gone.
+    numbers, codes = np.unique(colours[tree.order], return_inverse=True)
+    axes.imshow(
+        codes[None, :],
+        aspect="auto",
+        cmap=ListedColormap(numbers.tolist()),
+        vmin=-0.5,
+        vmax=len(numbers) - 0.5,
+        interpolation="nearest",
+        extent=(0.0, float(len(tree.order)), -0.07 * top, -0.01 * top),
+    )
+    axes.set_xlim(0, len(tree.order))
+    axes.set_ylim(-0.07 * top, 1.03 * top)
+    axes.set_xticks([])
+    axes.spines["bottom"].set_visible(False)
+    shown, all_merges = len(tree.places), len(tree.order) - 1
+    axes.set_xlabel(
+        f"{len(tree.order):,} items"
+        + (f", the top {shown} of {all_merges:,} merges" if shown < all_merges else "")
+    )
+    axes.set_ylabel("merge height")
+    axes.set_title(name)
+
+
+def _draw_histogram(
+    axes: "Axes",
+    counts: Ints,
+    edges_a: Any,
+    edges_b: Any,
+    *,
+    names: tuple[str, str],
+    lca: str,
+) -> None:
+    from matplotlib.colors import LogNorm
+    from matplotlib.ticker import MaxNLocator
+
+    shown = np.ma.masked_equal(counts.T, 0)
+    mesh = axes.pcolormesh(
+        edges_a, edges_b, shown, norm=LogNorm(vmin=1, vmax=max(2, counts.max())), cmap="viridis"
+    )
+    if lca != "height":
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.figure.colorbar(mesh, ax=axes, label="pairs", pad=0.02)
+    axes.set_xlabel(f"LCA {lca} in {names[0]}")
+    axes.set_ylabel(f"LCA {lca} in {names[1]}")
+    axes.set_title("joint LCA histogram")
+
+
+def draw_matrix(
+    matrix: npt.NDArray[np.float64], *, names: tuple[str, ...], title: str, label: str
+) -> "Figure":
+    """Draw a k x k table of scores as a heat map with its numbers."""
+    from matplotlib.figure import Figure
+
+    k = len(names)
+    with figure_style():
+        size = 2.4 + 0.62 * k
+        figure = Figure(figsize=(size + 0.9, size))
+        axes = figure.subplots()
+        image = axes.imshow(matrix, cmap="viridis", vmin=min(0.0, float(matrix.min())), vmax=1.0)
+        axes.set_xticks(range(k), names, rotation=35, ha="right")
+        axes.set_yticks(range(k), names)
+        low, high = image.get_clim()
+        for i in range(k):
+            for j in range(k):
+                dark = matrix[i, j] < low + 0.6 * (high - low)
+                axes.text(
+                    j,
+                    i,
+                    f"{round(matrix[i, j], 2) + 0.0:.2f}",  # no minus before zero
+                    ha="center",
+                    va="center",
+                    color="white" if dark else "black",
+                    fontsize=8,
+                )
+        axes.spines[:].set_visible(False)
+        axes.set_title(title)
+        figure.colorbar(image, ax=axes, label=label, shrink=0.85)
+    return figure

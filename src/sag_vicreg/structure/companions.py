@@ -1,0 +1,171 @@
+"""Companions to the metric: what else is in use for comparing two sets, on the same points."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sag_vicreg.errors import InputError
+from sag_vicreg.structure.kernels import kernel
+from sag_vicreg.structure.parallel import LONG, Workers, blocks
+from sag_vicreg.structure.tanglegram import untangle
+from sag_vicreg.structure.tree import Tree
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+RSA_ROWS = 20_000
+_ROWS = 128
+_CUTS = (2, 3, 5, 10, 20, 50, 100, 200, 500)
+
+
+@dataclass(frozen=True)
+class Context:
+    """Other measures of agreement between two sets.
+
+    Attributes
+    ----------
+    cka
+        Linear centred kernel alignment of the points (Kornblith et al., 2019).
+    rsa
+        Spearman correlation of the pairwise distances (Kriegeskorte et al., 2008); None above
+        20,000 rows, where ranking all pairs takes more memory than it is worth.
+    mutual_neighbors
+        Mean share of each item's ``neighbors`` nearest items that both sets agree on.
+    entanglement
+        Of the untangled trees, 0 for parallel lines.
+    fowlkes_mallows
+        Agreement of both trees cut into k clusters, for some k (Fowlkes and Mallows, 1983).
+    fowlkes_mallows_by_chance
+        Its expectation for unrelated trees with clusters of these sizes.
+    """
+
+    cka: float
+    rsa: float | None
+    mutual_neighbors: float
+    neighbors: int
+    entanglement: float
+    fowlkes_mallows: dict[int, float]
+    fowlkes_mallows_by_chance: dict[int, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain dictionary."""
+        return asdict(self)
+
+
+def context(tree_a: Tree, tree_b: Tree, *, neighbors: int = 10) -> Context:
+    """Compute all companions for two trees built by :func:`~sag_vicreg.structure.ward_tree`."""
+    a, b = _points(tree_a), _points(tree_b)
+    neighbors = min(neighbors, tree_a.n - 1)
+    cuts = [k for k in _CUTS if k < tree_a.n]
+    agreement = {k: fowlkes_mallows(tree_a, tree_b, k) for k in cuts}
+    return Context(
+        cka=linear_cka(a, b),
+        rsa=rsa(a, b) if tree_a.n <= RSA_ROWS else None,
+        mutual_neighbors=mutual_neighbors(a, b, k=neighbors),
+        neighbors=neighbors,
+        entanglement=untangle(tree_a, tree_b).entanglement,
+        fowlkes_mallows={k: found for k, (found, _) in agreement.items()},
+        fowlkes_mallows_by_chance={k: chance for k, (_, chance) in agreement.items()},
+    )
+
+
+def _points(tree: Tree) -> Floats:
+    if tree.points is None:
+        raise InputError("the tree holds no points: build it with ward_tree to have distances")
+    return tree.points
+
+
+def linear_cka(a: Floats, b: Floats) -> float:
+    """Align the centred Gram matrices of two sets; never forms them where d < n."""
+    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
+    if max(a.shape[1], b.shape[1]) > len(a):
+        gram_a, gram_b = a @ a.T, b @ b.T
+        return float((gram_a * gram_b).sum() / (np.linalg.norm(gram_a) * np.linalg.norm(gram_b)))
+    shared = np.linalg.norm(a.T @ b) ** 2
+    return float(shared / (np.linalg.norm(a.T @ a) * np.linalg.norm(b.T @ b)))
+
+
+def _distance_rows(points: Floats, norms: Floats, rows: slice) -> Floats:
+    """Squared distances of some rows to all: they rank as the distances of every geometry do."""
+    squared: Floats = norms[rows, None] + norms - 2.0 * (points[rows] @ points.T)
+    return squared
+
+
+def rsa(a: Floats, b: Floats) -> float:
+    """Correlate the ranks of all pairwise distances of two sets, exactly."""
+    n = len(a)
+    if n > RSA_ROWS:
+        raise InputError(
+            f"RSA ranks all {n * (n - 1) // 2:,} pairs of {n:,} rows: "
+            f"give at most {RSA_ROWS:,} rows, or use the tree similarities, which need no ranks"
+        )
+    centred = []
+    with Workers() as workers:
+        for points in (a - a.mean(axis=0), b - b.mean(axis=0)):
+            ranks = np.empty(n * (n - 1) // 2)
+            norms = np.einsum("ij,ij->i", points, points)
+
+            def fill(rows: slice, points: Floats = points, norms: Floats = norms) -> None:
+                squared = _distance_rows(points, norms, rows)
+                for row, line in zip(range(rows.start, rows.stop), squared, strict=True):
+                    start = row * (row - 1) // 2
+                    ranks[start : start + row] = line[:row]  # noqa: B023 - used before it changes
+
+            workers.map(fill, blocks(n, _ROWS))
+            kernel("ranks").rank_in_place(ranks, np.argsort(ranks))
+            ranks -= ranks.mean()
+            centred.append(ranks)
+        one, other = centred
+        return float((one @ other) / np.sqrt((one @ one) * (other @ other)))
+
+
+def mutual_neighbors(a: Floats, b: Floats, *, k: int = 10) -> float:
+    """Average the share of each item's k nearest items that both sets name."""
+    n = len(a)
+    if not 1 <= k < n:
+        raise InputError(f"k is {k} but each of {n} rows has {n - 1} neighbours: lower k")
+    both = [points - points.mean(axis=0) for points in (a, b)]
+    norms = [np.einsum("ij,ij->i", points, points) for points in both]
+
+    def shared(rows: slice) -> int:
+        nearest = []
+        for points, norm in zip(both, norms, strict=True):
+            squared = _distance_rows(points, norm, rows)
+            squared[np.arange(len(squared)), np.arange(rows.start, rows.stop)] = np.inf
+            nearest.append(np.argpartition(squared, k - 1, axis=1)[:, :k])
+        return sum(
+            len(np.intersect1d(one, other, assume_unique=True))
+            for one, other in zip(*nearest, strict=True)
+        )
+
+    with Workers() as workers:
+        bar = "neighbours" if n > LONG else None
+        return sum(workers.map(shared, blocks(n, _ROWS), bar=bar)) / (n * k)
+
+
+def cut(tree: Tree, k: int) -> Ints:
+    """Cut ``tree`` into ``k`` clusters; return each leaf's, numbered from left to right."""
+    splits = tree.boundaries >= tree.n - k
+    labels = np.empty(tree.n, np.int64)
+    labels[tree.leaf_order] = np.concatenate([[0], np.cumsum(splits)])
+    return labels
+
+
+def fowlkes_mallows(tree_a: Tree, tree_b: Tree, k: int) -> tuple[float, float]:
+    """Compare both trees cut into ``k`` clusters: Bk, and its expectation by chance."""
+    n = tree_a.n
+    a, b = cut(tree_a, k), cut(tree_b, k)
+    together = _pairs(np.unique(a * k + b, return_counts=True)[1])
+    pairs_a, pairs_b = _pairs(np.bincount(a)), _pairs(np.bincount(b))
+    norm = np.sqrt(pairs_a) * np.sqrt(pairs_b)
+    if norm == 0:
+        return 0.0, 0.0
+    return float(together / norm), float(norm / (n * (n - 1) // 2))
+
+
+def _pairs(sizes: Sequence[int] | Ints) -> float:
+    counts = np.asarray(sizes, np.float64)
+    return float((counts * (counts - 1)).sum() / 2)
