@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sag_vicreg import __version__
-from sag_vicreg.cli import bench, compare, datasets, report
+from sag_vicreg.cli import bench, compare, datasets, embed, report, train
 from sag_vicreg.cli.group import OneLineErrors
 
 app = typer.Typer(
@@ -43,6 +43,8 @@ app.add_typer(bench.app, name="bench")
 app.add_typer(datasets.app, name="datasets")
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
+app.command("train")(train.train)
+app.command("embed")(embed.embed)
 
 
 def main() -> None:

@@ -1,11 +1,6 @@
 """SAG-VICReg: VICReg whose pairs come from a random walk over the batch (paper, section 4.3)."""
 
-from collections.abc import Sequence
-
-from torch import Tensor
-
-from sag_vicreg.losses import LossTerms, SAGVICRegLoss
-from sag_vicreg.methods.moment import Moment
+from sag_vicreg.losses import SAGVICRegLoss
 from sag_vicreg.methods.vicreg import VICReg
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.recipes.method_sections import SAGVICRegSection
@@ -19,7 +14,7 @@ class SAGVICReg(VICReg):
         section = recipe.method
         assert isinstance(section, SAGVICRegSection)
         self.walk_after = section.walk_after
-        self.sag_vicreg = SAGVICRegLoss(
+        self.walked_loss = SAGVICRegLoss(
             section.k,
             percentile=section.percentile,
             scale_over=section.scale_over,
@@ -27,11 +22,3 @@ class SAGVICReg(VICReg):
             variance=section.variance_weight,
             covariance=section.covariance_weight,
         )
-
-    def forward(self, views: Sequence[Tensor], moment: Moment) -> LossTerms:
-        """Compare each row with the partner its walk ends at."""
-        if moment.progress < self.walk_after:
-            return super().forward(views, moment)
-        z, z_prime = self.embed(views)
-        terms: LossTerms = self.sag_vicreg(z, z_prime, generator=moment.generator("walk"))
-        return terms

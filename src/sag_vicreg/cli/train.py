@@ -1,0 +1,84 @@
+"""``sag-vicreg train``: from a recipe to a backbone anyone can load."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sag_vicreg.errors import InputError, require_train_extra
+
+
+def train(
+    recipe: Annotated[
+        str | None,
+        typer.Option(help="Packaged name such as `cifar100/sag-vicreg`, or a YAML file."),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(help="`paper` (default), `cpu` (minutes on two cores) or `smoke` (seconds)."),
+    ] = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", help="Override a key: `--set optimizer.base_lr=0.5`."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Run folder. Default: `runs/DATASET-METHOD-SCALE-seedN`."),
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on with this run folder; nothing else is needed.")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The dataset's folder. Default: its place under $SAG_VICREG_DATA."),
+    ] = None,
+    devices: Annotated[int, typer.Option(min=1, help="Devices per node, as Lightning's.")] = 1,
+    nodes: Annotated[int, typer.Option(min=1, help="Nodes, as Lightning's.")] = 1,
+    strategy: Annotated[str, typer.Option(help="Lightning's strategy, such as `ddp`.")] = "auto",
+    accelerator: Annotated[
+        str, typer.Option(help="Lightning's accelerator: `auto`, `cpu`, `gpu`.")
+    ] = "auto",
+    show: Annotated[
+        bool, typer.Option("--show", help="Print the complete recipe and train nothing.")
+    ] = False,
+) -> None:
+    """Train a backbone by a recipe, or go on with an interrupted run.
+
+    `sag-vicreg train --recipe cifar100/sag-vicreg --scale cpu --out runs/sag`
+
+    `sag-vicreg train --resume runs/sag`
+    """
+    from sag_vicreg.artifacts import Run
+    from sag_vicreg.recipes import load_recipe
+
+    if resume is not None:
+        if recipe or scale or overrides or out:
+            raise InputError("--resume takes the recipe from the run folder: leave the others out")
+        stored = Run(resume).recipe
+        if not stored.exists():
+            raise InputError(f"nothing to resume in {resume}: it holds no {stored.name}")
+        chosen, folder = load_recipe(stored), resume
+    elif recipe is None:
+        raise InputError("name a recipe (--recipe shapes/sag-vicreg) or a run (--resume RUN)")
+    else:
+        chosen = load_recipe(recipe, scale=scale, overrides=overrides or [])
+        name = f"{chosen.name.replace('/', '-')}-{chosen.scale}-seed{chosen.seed}"
+        folder = out or Path("runs") / name
+    if show:
+        typer.echo(chosen.to_yaml(), nl=False)
+        return
+
+    require_train_extra("train")
+    from sag_vicreg.training import train as run_training
+
+    run = run_training(
+        chosen,
+        folder,
+        resume=resume is not None,
+        root=data,
+        devices=devices,
+        nodes=nodes,
+        strategy=strategy,
+        accelerator=accelerator,
+    )
+    typer.echo(f"trained {chosen.name} ({chosen.scale}): {run.backbone}")

@@ -1,0 +1,123 @@
+"""Embeddings of a dataset: from a run folder or any timm model to vectors with ids and labels."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+
+from sag_vicreg.artifacts import (
+    Embeddings,
+    Run,
+    read_thumbnails,
+    write_embeddings,
+    write_thumbnails,
+)
+from sag_vicreg.data import ImageDataset, load_dataset
+from sag_vicreg.data.splits import Classes
+from sag_vicreg.errors import InputError
+from sag_vicreg.progress import track
+from sag_vicreg.training.encoder import Encoder, encoder_of_run, encoder_of_timm
+from sag_vicreg.training.inputs import stored_size
+
+_THUMBNAIL_SIZE = 64
+
+
+def embed(
+    source: Path | str,
+    *,
+    dataset: str,
+    root: Path | str | None = None,
+    split: str = "test",
+    classes: Classes = "all",
+    max_images: int | None = None,
+    seed: int = 0,
+    batch_size: int = 256,
+    device: str = "auto",
+    pretrained: bool = False,
+    weights: Path | None = None,
+    image_size: int | None = None,
+    out: Path | None = None,
+) -> Embeddings:
+    """Embed a dataset with a trained backbone: the representation before the expander.
+
+    Parameters
+    ----------
+    source
+        A run folder, or the name of a timm model.
+    dataset, root, split, classes, max_images, seed
+        As in :func:`~sag_vicreg.data.load_dataset`.
+    batch_size
+        Images at a time; in evaluation mode no image sees another.
+    device
+        ``cpu``, ``cuda`` ...; ``auto`` takes an accelerator where there is one.
+    pretrained, weights, image_size
+        For a timm model: timm's own weights, or those of a file; and the size of its images.
+    out
+        Write the embeddings here as parquet, and the images' ``thumbnails.parquet`` beside them.
+    """
+    if batch_size < 1:
+        raise InputError(f"batch_size is {batch_size}: at least 1 image at a time")
+    encoder = _find_encoder(source, pretrained, weights, image_size)
+    encoder.backbone.to(_find_device(device))
+    images = load_dataset(
+        dataset,
+        root=root,
+        split=split,
+        classes=classes,
+        image_size=stored_size(dataset, encoder.image_size),
+        max_images=max_images,
+        seed=seed,
+    )
+    vectors = encoder.embed(images, batch_size=batch_size, description=f"embedding {dataset}")
+    embeddings = Embeddings(vectors, np.array(images.ids), np.array(images.label_names()))
+    if out is not None:
+        write_embeddings(out, embeddings)
+        add_thumbnails(out.parent / "thumbnails.parquet", images)
+    return embeddings
+
+
+def _find_encoder(
+    source: Path | str, pretrained: bool, weights: Path | None, image_size: int | None
+) -> Encoder:
+    if not Path(source).is_dir():
+        return encoder_of_timm(
+            str(source), pretrained=pretrained, weights=weights, image_size=image_size
+        )
+    if pretrained or weights is not None or image_size is not None:
+        raise InputError(
+            f"{source} is a run folder, which brings its own weights and image size: "
+            "leave pretrained, weights and image_size out"
+        )
+    return encoder_of_run(Run(Path(source)))
+
+
+def _find_device(name: str) -> torch.device:
+    if name == "auto":
+        found = torch.accelerator.current_accelerator(check_available=True)
+        return found or torch.device("cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"there is no device '{name}' here: use cpu or auto") from error
+    return device
+
+
+def add_thumbnails(path: Path, images: ImageDataset) -> None:
+    """Write small WebP copies of the images, beside those the file already holds."""
+    known = read_thumbnails(path) if path.exists() else {}
+    missing = [index for index, name in enumerate(images.ids) if name not in known]
+    for index in track(missing, "thumbnails"):
+        known[images.ids[index]] = _webp(images.batch([index])[0])
+    if missing:
+        write_thumbnails(path, list(known), list(known.values()))
+
+
+def _webp(image: torch.Tensor) -> bytes:
+    picture = Image.fromarray(image.permute(1, 2, 0).numpy())
+    picture.thumbnail((_THUMBNAIL_SIZE, _THUMBNAIL_SIZE))
+    buffer = io.BytesIO()
+    picture.save(buffer, "WEBP", quality=80, method=0)
+    return buffer.getvalue()

@@ -1,0 +1,152 @@
+"""A backbone with the pixels it expects: from a run, from timm, or in the middle of training."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import timm
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from sag_vicreg.artifacts import Run
+from sag_vicreg.data import IMAGE_MEAN, IMAGE_STD, ImageDataset, normalize, resize_squares
+from sag_vicreg.errors import InputError
+from sag_vicreg.methods import make_backbone
+from sag_vicreg.methods.backbone import unknown_backbone, uses_channels_last
+from sag_vicreg.progress import track
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Images in, representations out, in evaluation mode.
+
+    Attributes
+    ----------
+    backbone
+        The network.
+    image_size, mean, std
+        Of the images it was trained on.
+    """
+
+    backbone: nn.Module
+    image_size: int
+    mean: tuple[float, ...] = IMAGE_MEAN
+    std: tuple[float, ...] = IMAGE_STD
+
+    def embed(
+        self, dataset: ImageDataset, *, batch_size: int = 256, description: str | None = None
+    ) -> NDArray[np.float32]:
+        """Embed every image, (n, d), in the dataset's order; a description shows a bar."""
+        starts: Any = range(0, len(dataset), batch_size)
+        if description is not None:
+            starts = track(starts, description)
+        with evaluating(self.backbone), torch.inference_mode():
+            vectors = [
+                self.backbone(self.pixels(dataset.batch(indices))).float().cpu()
+                for start in starts
+                if (indices := range(start, min(start + batch_size, len(dataset))))
+            ]
+        return torch.cat(vectors).numpy()
+
+    def pixels(self, images: Tensor) -> Tensor:
+        """Bring uint8 images to the backbone's device, size, normalisation and layout."""
+        images = images.to(next(self.backbone.parameters()).device)
+        if images.shape[-1] != self.image_size:
+            images = resize_squares(images, self.image_size)
+        pixels = normalize(images, self.mean, self.std)
+        if uses_channels_last(self.backbone):
+            pixels = pixels.contiguous(memory_format=torch.channels_last)
+        return pixels
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Put every layer in evaluation mode, and back as each was."""
+    modes = {layer: layer.training for layer in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for layer, mode in modes.items():
+            layer.training = mode
+
+
+def encoder_of_run(run: Run) -> Encoder:
+    """Load the exported backbone of a finished run."""
+    if not run.recipe.exists():
+        raise InputError(f"{run.folder} is no run folder: it holds no {run.recipe.name}")
+    if not run.backbone.exists():
+        raise InputError(
+            f"{run.folder} is not finished: `sag-vicreg train --resume {run.folder}` goes on"
+        )
+    try:
+        config = json.loads(run.config.read_text())
+        pretrained = config["pretrained_cfg"]
+        backbone = make_backbone(config["architecture"], config["model_args"])
+        load_weights(backbone, run.backbone)
+        return Encoder(
+            backbone,
+            image_size=pretrained["input_size"][-1],
+            mean=tuple(pretrained["mean"]),
+            std=tuple(pretrained["std"]),
+        )
+    except (OSError, json.JSONDecodeError, KeyError, TypeError) as error:
+        raise InputError(f"{run.config} does not describe a backbone ({error!r})") from error
+
+
+def encoder_of_timm(
+    name: str, *, pretrained: bool, weights: Path | None, image_size: int | None
+) -> Encoder:
+    """Create a timm model, with timm's own weights, those of a file, or fresh ones."""
+    if not timm.is_model(name):
+        raise unknown_backbone(name)
+    try:
+        backbone: Any = timm.create_model(name, pretrained=pretrained, num_classes=0)
+    except Exception as error:  # whatever a download can fail with
+        raise InputError(
+            f"cannot get the pretrained weights of {name} ({str(error).splitlines()[0]}): "
+            "download them elsewhere and give the file as weights"
+        ) from error
+    if weights is not None:
+        load_weights(backbone, weights)
+    config: dict[str, Any] = backbone.pretrained_cfg
+    return Encoder(
+        backbone,
+        image_size=image_size or config["input_size"][-1],
+        mean=tuple(config["mean"]),
+        std=tuple(config["std"]),
+    )
+
+
+def load_weights(backbone: nn.Module, path: Path) -> None:
+    """Load a state dict, safetensors or tensors-only PyTorch; a classifier in it is left out."""
+    state: Any
+    try:
+        if path.suffix == ".safetensors":
+            state = load_file(path)
+        else:
+            state = torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, SafetensorError, RuntimeError, EOFError, ValueError) as error:
+        raise InputError(f"cannot read weights from {path}: {str(error)[:120]}") from error
+    except Exception as error:
+        raise InputError(
+            f"refused {path}: it holds more than tensors and plain values, or is damaged"
+        ) from error
+    state = state.get("state_dict", state) if isinstance(state, dict) else {}
+    found = backbone.load_state_dict(state, strict=False) if state else None
+    foreign = [
+        key for key in (found.unexpected_keys if found else ()) if not key.startswith(_CLASSIFIER)
+    ]
+    if found is None or found.missing_keys or foreign:
+        example = (found.missing_keys or foreign)[0] if found else "nothing"
+        raise InputError(f"{path} holds the weights of another architecture (see {example})")
+
+
+_CLASSIFIER = ("fc.", "head.", "classifier.")

@@ -1,0 +1,94 @@
+"""Seen while it runs: k-NN, rank, spread and structure drift of a fixed set of probe images."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from sag_vicreg.evaluation import hierarchical_knn, rankme
+from sag_vicreg.hierarchy import Hierarchy
+from sag_vicreg.recipes import Recipe
+from sag_vicreg.training.encoder import Encoder
+from sag_vicreg.training.inputs import load_images
+
+MEASURES = ("knn", "rankme", "embedding_std", "drift")
+# A thousandth of the spread of directions drawn at random: nothing that learns looks like this.
+COLLAPSED = 1e-3
+
+_NEIGHBORS = 20
+# Trees of this many images are compared in well under a second.
+_DRIFT_IMAGES = 500
+
+Array = NDArray[np.float32]
+
+
+class Probe:
+    """Training images to vote and test images to be classified, the same throughout a run."""
+
+    def __init__(self, recipe: Recipe, *, root: Path | str | None) -> None:
+        n = recipe.monitor.probe_images
+        self.image_size = recipe.dataset.image_size
+        self.bank = load_images(recipe, "train", root=root, max_images=n)
+        self.queries = load_images(recipe, "test", root=root, max_images=n)
+        self.classes = Hierarchy(tuple((name,) for name in self.bank.class_names))
+        self._previous: Array | None = None
+
+    def measure(self, backbone: nn.Module) -> dict[str, float]:
+        """Embed the images and measure them; ``drift`` needs a measurement before it."""
+        with same_threads():
+            return self._measure(backbone)
+
+    def _measure(self, backbone: nn.Module) -> dict[str, float]:
+        encoder = Encoder(backbone, self.image_size)
+        bank, queries = encoder.embed(self.bank), encoder.embed(self.queries)
+        knn = hierarchical_knn(
+            bank,
+            self.bank.labels.numpy(),
+            queries,
+            self.queries.labels.numpy(),
+            self.classes,
+            k=min(_NEIGHBORS, len(bank)),
+        )
+        measured = {
+            "knn": knn.accuracy[-1],
+            "rankme": rankme(queries),
+            "embedding_std": spread(queries),
+        }
+        followed = queries[:: -(-len(queries) // _DRIFT_IMAGES)]
+        self._previous = followed
+        return measured
+
+    def state(self) -> Tensor | None:
+        """Return what a resumed run needs to measure the same drift."""
+        return None if self._previous is None else torch.from_numpy(self._previous)
+
+    def restore(self, state: Tensor | None) -> None:
+        """Take up where a checkpoint ended."""
+        self._previous = None if state is None else state.numpy()
+
+
+@contextmanager
+def same_threads() -> Iterator[None]:
+    """Keep PyTorch's number of threads: numba's OpenMP layer changes it, and with it the rounding.
+
+    Without this, a run would depend on how often it was measured.
+    """
+    threads = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def spread(vectors: Array) -> float:
+    """Root of the unit vectors' total variance.
+
+    Near 1 for directions spread evenly over the sphere, 0 for a collapsed embedding.
+    """
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit = vectors / np.where(norms > 0, norms, 1)
+    return float(np.sqrt(unit.var(axis=0).sum()))

@@ -1,0 +1,69 @@
+"""metrics.csv and TensorBoard: one row per logged step, continued exactly after a resume."""
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sag_vicreg.artifacts import Run, write_text
+from sag_vicreg.errors import InputError
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+
+class MetricsLog:
+    """Append rows to the run's metrics.csv and to its TensorBoard folder.
+
+    The first row decides the columns; a later row may leave some empty. Rows after ``start`` are
+    those a killed run wrote beyond its last checkpoint: they are dropped and written again.
+    """
+
+    def __init__(self, run: Run, start: int, columns: tuple[str, ...]) -> None:
+        self.path = run.metrics
+        self._trailing = columns
+        self._columns = _drop_rows_after(self.path, start) if self.path.exists() else None
+        self._board = _open_board(run.folder / "tensorboard", start)
+
+    def write(self, step: int, epoch: int, values: dict[str, float]) -> None:
+        """Write one row; ``step`` counts finished optimiser steps."""
+        if self._columns is None:
+            first = [name for name in values if name not in self._trailing]
+            self._columns = ["step", "epoch", *first, *self._trailing]
+            self._append(self._columns)
+        row = {"step": step, "epoch": epoch, **values}
+        self._append([_cell(row.get(column)) for column in self._columns])
+        for name, value in values.items():
+            self._board.add_scalar(name, value, step)
+
+    def close(self) -> None:
+        """Flush TensorBoard's file."""
+        self._board.close()
+
+    def _append(self, cells: list[str]) -> None:
+        with self.path.open("a", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerow(cells)
+
+
+def _cell(value: float | int | None) -> str:
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, int) else f"{value:.7g}"
+
+
+def _open_board(folder: Path, start: int) -> "SummaryWriter":
+    from torch.utils.tensorboard import SummaryWriter
+
+    return SummaryWriter(str(folder), purge_step=start + 1 if start else None)
+
+
+def _drop_rows_after(path: Path, step: int) -> list[str] | None:
+    with path.open(newline="", encoding="utf-8") as file:
+        header, *rows = list(csv.reader(file)) or [[]]
+    if not header:
+        return None
+    if header[:2] != ["step", "epoch"]:
+        raise InputError(f"{path} was not written by a training run: move it away")
+    # A row cut short by the kill is always the last, and always after the last checkpoint.
+    kept = [row for row in rows if len(row) == len(header) and int(row[0]) <= step]
+    write_text(path, "".join(",".join(row) + "\n" for row in [header, *kept]))
+    return header

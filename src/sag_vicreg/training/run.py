@@ -1,0 +1,148 @@
+"""Train: from a recipe to a finished run folder."""
+
+import importlib.metadata
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import lightning.pytorch as pl
+import torch
+from lightning.pytorch.utilities import rank_zero_only
+
+from sag_vicreg.artifacts import Run, write_text
+from sag_vicreg.errors import InputError
+from sag_vicreg.methods import make_method
+from sag_vicreg.methods.backbone import uses_channels_last
+from sag_vicreg.methods.moment import derived_seed
+from sag_vicreg.recipes import Recipe, load_recipe
+from sag_vicreg.training.batches import Plan
+from sag_vicreg.training.checkpoint import CheckpointStore
+from sag_vicreg.training.export import export_backbone
+from sag_vicreg.training.inputs import Inputs, load_images
+from sag_vicreg.training.measures import Probe
+from sag_vicreg.training.module import TrainingModule
+from sag_vicreg.training.watch import Watch
+
+_VERSIONED = ("sag-vicreg", "torch", "torchvision", "timm", "lightly", "lightning", "numpy")
+
+
+def train(
+    recipe: Recipe,
+    folder: Path | str,
+    *,
+    resume: bool = False,
+    root: Path | str | None = None,
+    devices: int = 1,
+    nodes: int = 1,
+    strategy: str = "auto",
+    accelerator: str = "auto",
+) -> Run:
+    """Train ``recipe`` into ``folder``.
+
+    Parameters
+    ----------
+    recipe
+        From :func:`~sag_vicreg.recipes.load_recipe`.
+    folder
+        The run folder: new or empty, or that of this very recipe with ``resume``.
+    resume
+        Go on from the last checkpoint (or from the start, if the run was killed before its first).
+        The result is bit for bit that of a run that was never interrupted. A finished run is
+        returned as it is.
+    root
+        Folder of the dataset; by default its place under ``$SAG_VICREG_DATA``.
+    devices, nodes, strategy, accelerator
+        Lightning's. The recipe's batch is that of all devices together.
+
+    Examples
+    --------
+    >>> from sag_vicreg.recipes import load_recipe
+    >>> run = train(load_recipe("shapes/sag-vicreg", scale="smoke"), "runs/smoke")  # doctest: +SKIP
+    """
+    run = Run(Path(folder))
+    store = CheckpointStore(run, recipe.digest())
+    first = _is_first_process()
+    if first:
+        _claim_folder(run, recipe, resume=resume)
+        store.sweep()
+    if run.backbone.exists():
+        return run
+    images = load_images(recipe, "train", root=root)
+    plan = Plan(recipe, len(images))
+    watch = [Watch(run, Probe(recipe, root=root))] if first else []
+    torch.manual_seed(derived_seed(recipe.seed, "weights"))
+    method = make_method(recipe)
+    inputs = Inputs(plan, images, channels_last=uses_channels_last(method.backbone))
+    module = TrainingModule(method, plan, inputs, store)
+    with _quiet_lightning():
+        trainer = pl.Trainer(
+            accelerator=accelerator,
+            devices=devices,
+            num_nodes=nodes,
+            strategy=strategy,
+            precision=recipe.precision,
+            max_epochs=1,  # of Lightning's: one pass over all steps; epochs are the plan's
+            accumulate_grad_batches=recipe.accumulate,
+            gradient_clip_val=recipe.optimizer.clip_norm,
+            # CPUs have no synchronised BatchNorm; everywhere else it is the official code's.
+            sync_batchnorm=devices * nodes > 1 and _on_accelerator(accelerator),
+            callbacks=[*watch],
+            logger=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            use_distributed_sampler=False,
+        )
+        trainer.fit(module)
+    if first:
+        export_backbone(run, method, recipe)
+    trainer.strategy.barrier()
+    return run
+
+
+def _claim_folder(run: Run, recipe: Recipe, *, resume: bool) -> None:
+    """Make the folder this recipe's, or say why it cannot be."""
+    if run.recipe.exists():
+        found = load_recipe(run.recipe)
+        if found.digest() != recipe.digest():
+            raise InputError(
+                f"{run.folder} already holds another recipe ({found.name}, {found.digest()}; this "
+                f"one is {recipe.name}, {recipe.digest()}): choose another folder"
+            )
+        if not resume:
+            raise InputError(
+                f"{run.folder} already holds a run of this recipe: "
+                f"`sag-vicreg train --resume {run.folder}` goes on with it"
+            )
+        return
+    if resume:
+        raise InputError(f"nothing to resume in {run.folder}: it holds no {run.recipe.name}")
+    if run.folder.is_dir() and any(run.folder.iterdir()):
+        raise InputError(f"{run.folder} is not empty and holds no run: choose another folder")
+    versions = {name: importlib.metadata.version(name) for name in _VERSIONED}
+    write_text(run.recipe, recipe.model_copy(update={"versions": versions}).to_yaml())
+
+
+def _is_first_process() -> bool:
+    """Whether this process leads, by the variables of torchrun, SLURM or Lightning."""
+    return getattr(rank_zero_only, "rank", 0) == 0
+
+
+def _on_accelerator(accelerator: str) -> bool:
+    return accelerator != "cpu" and torch.accelerator.is_available()
+
+
+@contextmanager
+def _quiet_lightning() -> Iterator[None]:
+    """Hold back Lightning's banners and its advice on loaders that are not used here."""
+    logger = logging.getLogger("lightning.pytorch")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="lightning")
+        try:
+            yield
+        finally:
+            logger.setLevel(level)

@@ -1,0 +1,135 @@
+"""What happens between two steps: measure, log, checkpoint, show."""
+
+import time
+from typing import Any
+
+import lightning.pytorch as pl
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from sag_vicreg.artifacts import Run
+from sag_vicreg.errors import InputError
+from sag_vicreg.training.measures import COLLAPSED, MEASURES, Probe
+from sag_vicreg.training.metrics import MetricsLog
+from sag_vicreg.training.module import TrainingModule
+
+
+class Watch(pl.Callback):
+    """Belongs to the first process; the others wait for it at their next collective."""
+
+    def __init__(self, run: Run, probe: Probe) -> None:
+        self.run = run
+        self.probe = probe
+        self._seconds = 0.0  # spent training since the last row
+        self._images = 0
+
+    def on_train_start(self, trainer: pl.Trainer, module: TrainingModule) -> None:  # type: ignore[override]
+        """Open the log where the checkpoint ended."""
+        if module.restored is not None:
+            self.probe.restore(module.restored["probe"])
+        monitor = module.plan.recipe.monitor
+        per_epoch = module.plan.steps_per_epoch
+        self.log_every = monitor.log_every
+        self.measure_every = monitor.measure_every or per_epoch
+        self.checkpoint_every = monitor.checkpoint_every or per_epoch
+        self.metrics = MetricsLog(self.run, module.start, ("lr", "images_per_second", *MEASURES))
+        self.bar = _Bar(module.start, module.plan.total_steps)
+        self._clock = time.perf_counter()
+
+    def on_train_batch_end(  # type: ignore[override]
+        self, trainer: pl.Trainer, module: TrainingModule, *_: Any
+    ) -> None:
+        """Do what is due after this step."""
+        moment = module.moment
+        if moment.part < module.plan.recipe.accumulate - 1:
+            return
+        self._seconds += time.perf_counter() - self._clock
+        self._images += module.plan.images_per_step
+        done = moment.step + 1
+        last = done == moment.total_steps
+        measured: dict[str, float] = {}
+        if last or done % self.measure_every == 0:
+            measured = self.probe.measure(module.method.encoder)
+            self._refuse_collapse(measured["embedding_std"], done, module)
+        if last or measured or done % self.log_every == 0:
+            self._log(module, done, measured)
+        if last or done % self.checkpoint_every == 0:
+            module.checkpoints.save(done, module.state() | {"probe": self.probe.state()})
+        self._clock = time.perf_counter()
+
+    def _refuse_collapse(self, spread: float, done: int, module: TrainingModule) -> None:
+        if spread < COLLAPSED:
+            raise InputError(
+                f"the embedding has collapsed at step {done}: all probe images point the same way "
+                f"(spread {spread:.1e} of 1); lower optimizer.base_lr or raise batch_size; "
+                f"{module.checkpoints.kept()}"
+            )
+
+    def _log(self, module: TrainingModule, done: int, measured: dict[str, float]) -> None:
+        speed = self._images / self._seconds
+        values = {
+            "loss": float(module.terms.total.detach()),
+            **{name: float(part.detach()) for name, part in module.terms.parts.items()},
+            "lr": module.rate,
+            "images_per_second": speed,
+            **measured,
+        }
+        self.metrics.write(done, module.moment.epoch, values)
+        self.bar.show(done, values)
+        self._seconds, self._images = 0.0, 0
+
+    def on_train_end(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        """Close the log."""
+        self._close()
+
+    def on_exception(
+        self, trainer: pl.Trainer, module: pl.LightningModule, exception: BaseException
+    ) -> None:
+        """Close the log, whatever happened."""
+        self._close()
+
+    def _close(self) -> None:
+        if hasattr(self, "bar"):
+            self.metrics.close()
+            self.bar.close()
+
+
+class _Bar:
+    """Steps, loss terms, images per second, time gone and time left; silent off a terminal."""
+
+    def __init__(self, start: int, total: int) -> None:
+        console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("training"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task("training", total=total, completed=start, note="")
+        self._progress.start()
+
+    def show(self, done: int, values: dict[str, float]) -> None:
+        """Move the bar to ``done`` and say how it goes."""
+        shown = {name: value for name, value in values.items() if name not in ("lr", *MEASURES)}
+        speed = shown.pop("images_per_second")
+        terms = " ".join(f"{name} {value:.3g}" for name, value in shown.items())
+        knn = f" knn {values['knn']:.1%}" if "knn" in values else ""
+        self._progress.update(
+            self._task, completed=done, note=f"{terms} {speed:,.0f} images/s{knn}"
+        )
+
+    def close(self) -> None:
+        """Take the bar away."""
+        self._progress.stop()

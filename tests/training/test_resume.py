@@ -1,0 +1,142 @@
+"""Exact resume: killed at any moment, a run ends in the weights it would have ended in."""
+
+import random
+import shutil
+import time
+from collections.abc import Callable
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from sag_vicreg.artifacts import Run
+from sag_vicreg.recipes import Recipe
+from sag_vicreg.training import train
+
+Start = Callable[..., ForkServerProcess]
+MakeRecipe = Callable[..., Recipe]
+
+
+def assert_same_run(a: Run, b: Run) -> None:
+    """Weights and the whole of the last checkpoint bit for bit, metrics but for the speed."""
+    weights_a, weights_b = load_file(a.backbone), load_file(b.backbone)
+    assert weights_a.keys() == weights_b.keys()
+    for name, tensor in weights_a.items():
+        assert torch.equal(tensor, weights_b[name]), name
+    last_a, last_b = (
+        torch.load(max(run.checkpoints.iterdir()), weights_only=True) for run in (a, b)
+    )
+    assert flat(last_a) == flat(last_b)
+    assert rows(a) == rows(b)
+
+
+def flat(value: object) -> object:
+    if isinstance(value, torch.Tensor):
+        return value.detach().numpy().tobytes()
+    if isinstance(value, dict):
+        return {key: flat(item) for key, item in value.items()}
+    return [flat(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def rows(run: Run) -> list[list[str]]:
+    lines = [line.split(",") for line in run.metrics.read_text().splitlines()]
+    speed = lines[0].index("images_per_second")
+    return [line[:speed] + line[speed + 1 :] for line in lines]
+
+
+def newest_step(folder: Path) -> int:
+    return max((int(p.stem[5:]) for p in Run(folder).checkpoints.glob("step-*.pt")), default=0)
+
+
+def kill_when(process: ForkServerProcess, folder: Path, step: int, delay: float) -> None:
+    while newest_step(folder) < step and process.is_alive():
+        time.sleep(0.002)
+    time.sleep(delay)
+    process.kill()
+    process.join()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_run_killed_at_random_moments_ends_bit_identical(
+    seed: int, tiny_recipe: MakeRecipe, start_training: Start, tmp_path: Path
+) -> None:
+    whole = start_training(tiny_recipe(), tmp_path / "whole")
+    rng = random.Random(seed)
+    folder = tmp_path / "killed"
+    recipe = tiny_recipe()
+    resume = False
+    for step in sorted(rng.sample([0, 3, 6, 9], 3)):
+        process = start_training(recipe, folder, resume=resume)
+        while not Run(folder).recipe.exists() and process.is_alive():
+            time.sleep(0.002)
+        kill_when(process, folder, step, rng.uniform(0, 0.3))
+        resume = True
+    process = start_training(recipe, folder, resume=True)
+    process.join()
+    assert process.exitcode == 0
+    whole.join()
+    assert_same_run(Run(folder), Run(tmp_path / "whole"))
+    assert [p.name for p in Run(folder).checkpoints.iterdir()] == ["step-00000010.pt"]
+
+
+@pytest.mark.parametrize("step", [3, 6, 9, 10])
+def test_resuming_from_any_checkpoint_gives_the_same_run(
+    step: int, tiny_recipe: MakeRecipe, finished: Run, tmp_path: Path
+) -> None:
+    """As after a kill just past the checkpoint: later rows are in the log, no backbone is there."""
+    recipe = tiny_recipe()
+    stopped = interrupt_after(step, recipe, tmp_path / "stopped")
+    run = train(recipe, stopped, resume=True)
+    assert_same_run(run, finished)
+
+
+def interrupt_after(step: int, recipe: Recipe, folder: Path) -> Path:
+    """Train, stopping in the step after the checkpoint of ``step`` is written."""
+    from sag_vicreg.training.checkpoint import CheckpointStore
+
+    class Killed(BaseException):
+        pass
+
+    save = CheckpointStore.save
+
+    def save_and_die(self: CheckpointStore, done: int, state: dict[str, object]) -> None:
+        save(self, done, state)
+        if done == step:
+            raise Killed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CheckpointStore, "save", save_and_die)
+        with pytest.raises(Killed):
+            train(recipe, folder)
+    return folder
+
+
+@pytest.mark.parametrize("method", ["vicreg", "simclr", "barlow-twins"])
+def test_every_method_resumes_exactly(method: str, tiny_recipe: MakeRecipe, tmp_path: Path) -> None:
+    # AdamW and accumulation as well: other optimiser state, several batches a step.
+    extra = ["accumulate=2"] if method == "simclr" else []
+    recipe = tiny_recipe(method, *extra)
+    whole = train(recipe, tmp_path / "whole")
+    resumed = train(recipe, interrupt_after(6, recipe, tmp_path / "stopped"), resume=True)
+    assert_same_run(resumed, whole)
+
+
+def test_a_finished_run_is_returned_as_it_is(
+    tiny_recipe: MakeRecipe, finished: Run, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(finished.folder, tmp_path / "copy")
+    before = (folder / "backbone.safetensors").stat().st_mtime_ns
+    train(tiny_recipe(), folder, resume=True)
+    assert (folder / "backbone.safetensors").stat().st_mtime_ns == before
+
+
+def test_monitoring_does_not_change_the_result(
+    tiny_recipe: MakeRecipe, finished: Run, tmp_path: Path
+) -> None:
+    quiet = tiny_recipe("sag-vicreg", "monitor.measure_every=10", "monitor.log_every=7")
+    run = train(quiet, tmp_path / "quiet")
+    weights, expected = load_file(run.backbone), load_file(finished.backbone)
+    assert all(torch.equal(weights[name], expected[name]) for name in expected)
