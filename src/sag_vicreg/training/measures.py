@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from sag_vicreg.evaluation import hierarchical_knn, rankme
 from sag_vicreg.hierarchy import Hierarchy
 from sag_vicreg.recipes import Recipe
+from sag_vicreg.structure import lca_similarity, ward_tree
 from sag_vicreg.training.encoder import Encoder
 from sag_vicreg.training.inputs import load_images
 
@@ -59,6 +60,8 @@ class Probe:
             "embedding_std": spread(queries),
         }
         followed = queries[:: -(-len(queries) // _DRIFT_IMAGES)]
+        if self._previous is not None:
+            measured["drift"] = drift(self._previous, followed)
         self._previous = followed
         return measured
 
@@ -92,3 +95,8 @@ def spread(vectors: Array) -> float:
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = vectors / np.where(norms > 0, norms, 1)
     return float(np.sqrt(unit.var(axis=0).sum()))
+
+
+def drift(before: Array, after: Array) -> float:
+    """Return how much the images' tree has changed: 1 - LCA similarity (Pearson), 0 for none."""
+    return 1 - lca_similarity(ward_tree(before), ward_tree(after)).pearson
