@@ -8,7 +8,10 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from sag_vicreg.progress import progress_bar
 
 
 @dataclass(frozen=True)
@@ -31,18 +34,26 @@ def take_turns(
     A slow minute on the machine then falls on all of them, not on one.
     """
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
-    for turn in range(warmup + repeats):
-        for name, run in candidates.items():
-            gc.collect()
-            start = time.perf_counter()
-            run()
-            elapsed = time.perf_counter() - start
-            if turn >= warmup:
-                seconds[name].append(elapsed)
+    with progress_bar("timing", total=(warmup + repeats) * len(candidates)) as advance:
+        for turn in range(warmup + repeats):
+            for name, run in candidates.items():
+                gc.collect()
+                start = time.perf_counter()
+                run()
+                elapsed = time.perf_counter() - start
+                if turn >= warmup:
+                    seconds[name].append(elapsed)
+                advance(1)
     return {name: Timing(tuple(values)) for name, values in seconds.items()}
 
 
 def _peak_bytes() -> int:
+    # Linux hands a parent's peak down to the processes it starts in ru_maxrss, so that a process
+    # spawned by a large one would seem to need nothing more; VmHWM is the process's own.
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 

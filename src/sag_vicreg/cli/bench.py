@@ -25,3 +25,15 @@ def views(repeats: Repeats = 5, out: Out = None) -> None:
     from sag_vicreg.bench.views import run
 
     run(repeats=repeats).report(out)
+
+
+@app.command()
+def loss(repeats: Repeats = 7, out: Out = None) -> None:
+    """Time SAG-VICReg's loss against lightly's VICReg and the d x d covariance, and its memory.
+
+    Example: `sag-vicreg bench loss --out benchmarks/loss.json`
+    """
+    require_train_extra("bench loss")
+    from sag_vicreg.bench.loss import run
+
+    run(repeats=repeats).report(out)

@@ -1,0 +1,152 @@
+"""SAG-VICReg's loss against lightly's VICReg, and the pairing against one matrix product."""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from sag_vicreg import torchvision_ops as torchvision_ops
+from sag_vicreg.bench.report import Report, Target
+from sag_vicreg.bench.timing import Timing, peak_memory, take_turns
+from sag_vicreg.losses import SAGVICRegLoss, VICRegLoss
+from sag_vicreg.losses.spread import spread
+from sag_vicreg.losses.vicreg import invariance
+from sag_vicreg.pairing import neighbor_affinity, random_walk
+
+# Batch and expander width of the paper's ImageNet-100 and CIFAR-100 runs.
+LARGE, SMALL = (256, 8192), (200, 1024)
+
+Views = tuple[Tensor, Tensor]
+
+
+def _views(shape: tuple[int, int]) -> Views:
+    generator = torch.Generator().manual_seed(0)
+    z = torch.randn(shape, generator=generator)
+    z_prime = z + 0.5 * torch.randn(shape, generator=generator)
+    return z.requires_grad_(), z_prime.requires_grad_()
+
+
+def _sag(z: Tensor, z_prime: Tensor) -> Tensor:
+    total: Tensor = SAGVICRegLoss()(z, z_prime).total
+    return total
+
+
+def _vicreg(z: Tensor, z_prime: Tensor) -> Tensor:
+    total: Tensor = VICRegLoss()(z, z_prime).total
+    return total
+
+
+def _sag_by_features(z: Tensor, z_prime: Tensor) -> Tensor:
+    """SAG-VICReg with the d x d covariance matrix whatever the shape."""
+    loss = SAGVICRegLoss()
+    assert loss.pairing is not None
+    walked = loss.pairing(z, z_prime)
+    v, c = (
+        a + b
+        for a, b in zip(
+            spread(walked.z, side="features"),
+            spread(walked.z_partner, side="features"),
+            strict=True,
+        )
+    )
+    s = invariance(walked.z, walked.z_partner, walked.weights)
+    return loss.invariance * s + loss.variance * v / 2 + loss.covariance * c
+
+
+def _lightly(z: Tensor, z_prime: Tensor) -> Tensor:
+    from lightly.loss import VICRegLoss as LightlyVICRegLoss
+
+    total: Tensor = LightlyVICRegLoss()(z, z_prime)
+    return total
+
+
+LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "SAG-VICReg": _sag,
+    "VICReg": _vicreg,
+    "SAG-VICReg, d x d side": _sag_by_features,
+    "lightly's VICReg": _lightly,
+}
+
+
+def _forward_and_backward(name: str, views: Views) -> None:
+    for view in views:
+        view.grad = None
+    LOSSES[name](*views).backward()
+
+
+def _warm_views(name: str) -> Views:
+    """Run the loss once, small, so that only what the large one needs is counted."""
+    _forward_and_backward(name, _views((16, 32)))
+    return _views(LARGE)
+
+
+@torch.no_grad()
+def _product(views: Views) -> None:
+    torch.mm(views[0], views[1].T)
+
+
+def _pair(views: Views) -> None:
+    random_walk(neighbor_affinity(*views))
+
+
+def run(*, repeats: int = 7) -> Report:
+    """Measure time at the paper's two shapes and memory at the larger one."""
+    memory = {
+        name: peak_memory(partial(_warm_views, name), partial(_forward_and_backward, name))[0]
+        for name in LOSSES
+    }
+    rows: list[tuple[str, ...]] = []
+    times: dict[tuple[int, int], dict[str, Timing]] = {}
+    for shape in (LARGE, SMALL):
+        views = _views(shape)
+        times[shape] = take_turns(
+            {name: partial(_forward_and_backward, name, views) for name in LOSSES}, repeats=repeats
+        ) | take_turns(
+            {"pairing alone": partial(_pair, views), "z @ z'.T": partial(_product, views)},
+            repeats=5 * repeats,
+        )
+        ours = times[shape]["SAG-VICReg"].median
+        for name, timing in times[shape].items():
+            rows.append(
+                (
+                    f"{shape[0]} x {shape[1]}",
+                    name,
+                    f"{timing.median * 1e3:.2f}",
+                    f"{timing.median / ours:.2f}",
+                    f"{memory[name] / 1e6:.0f}" if shape == LARGE and name in memory else "",
+                )
+            )
+    return Report(
+        f"Loss, forward and backward, float32, {torch.get_num_threads()} threads, "
+        f"medians of {repeats}",
+        ("n x d", "loss", "ms", "times SAG-VICReg", "peak extra MB"),
+        rows,
+        [
+            _speed_target(times, LARGE, 20),
+            _speed_target(times, SMALL, 4),
+            Target(
+                "memory of SAG-VICReg over lightly's VICReg at 256 x 8192",
+                memory["SAG-VICReg"] / memory["lightly's VICReg"],
+                0.1,
+                at_least=False,
+            ),
+            Target(
+                "time of pairing over z @ z'.T at 256 x 8192",
+                times[LARGE]["pairing alone"].median / times[LARGE]["z @ z'.T"].median,
+                2,
+                at_least=False,
+            ),
+        ],
+    )
+
+
+def _speed_target(
+    times: dict[tuple[int, int], dict[str, Timing]], shape: tuple[int, int], bound: float
+) -> Target:
+    timings = times[shape]
+    return Target(
+        f"SAG-VICReg faster than lightly's VICReg at {shape[0]} x {shape[1]}, times",
+        timings["lightly's VICReg"].median / timings["SAG-VICReg"].median,
+        bound,
+    )

@@ -1,0 +1,22 @@
+"""The benchmark compares equals."""
+
+import torch
+
+from sag_vicreg.bench.loss import LOSSES, _forward_and_backward, _views
+
+
+def gradients(name: str, shape: tuple[int, int]) -> list[torch.Tensor]:
+    views = _views(shape)
+    torch.manual_seed(0)
+    _forward_and_backward(name, views)
+    return [view.grad for view in views if view.grad is not None]
+
+
+def test_candidates_compute_the_same_gradients() -> None:
+    for name, peer in (
+        ("VICReg", "lightly's VICReg"),
+        ("SAG-VICReg", "SAG-VICReg, d x d side"),
+    ):
+        for ours, theirs in zip(gradients(name, (24, 64)), gradients(peer, (24, 64)), strict=True):
+            torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
+    assert len(LOSSES) == 4
