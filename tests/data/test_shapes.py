@@ -96,8 +96,8 @@ def test_pixels_show_the_tree_but_do_not_give_it_away() -> None:
     tree = load_hierarchy("shapes")
     knn = KNeighborsClassifier(20)
     nearest = (
-        knn.fit(train.images.flatten(1).half().numpy(), train.labels)
-        .kneighbors(test.images.flatten(1).half().numpy(), return_distance=False)
+        knn.fit(train.images.flatten(1).float().numpy(), train.labels)
+        .kneighbors(test.images.flatten(1).float().numpy(), return_distance=False)
     )  # fmt: skip
     accuracy = {}
     for level in range(1, 5):

@@ -231,7 +231,6 @@ def _decode(
     pixels, kept = decode_squares(
         records.encoded,
         size,
-        fingerprint=records.fingerprint,
         name=name,
         skip_corrupt=skip_corrupt,
     )

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +34,6 @@ def decode_squares(
     encoded: EncodedImages,
     size: int,
     *,
-    fingerprint: Callable[[], str],
     name: str,
     skip_corrupt: bool = False,
 ) -> tuple[Tensor, NDArray[np.int64]]:
@@ -43,9 +41,9 @@ def decode_squares(
 
     Parameters
     ----------
-    fingerprint
-        Describes the source as it is now (names, sizes, times); a cache is used only while it is
-        the same.
+    name
+        Of the dataset, for the progress bar and the cache's file; the cache is used only while
+        the source's names, sizes and times are the same.
     skip_corrupt
         Leave corrupt images out instead of raising on the first.
 
@@ -54,7 +52,7 @@ def decode_squares(
     pixels, kept
         uint8 (m, 3, size, size), and the indices of the m images that could be decoded.
     """
-    key = f"{_CACHE_VERSION}|{size}|{fingerprint()}|" + "\0".join(encoded.names)
+    key = f"{_CACHE_VERSION}|{size}|{encoded.fingerprint()}"
     digest = hashlib.sha256(key.encode()).hexdigest()[:24]
     path = cache_folder() / "decoded" / f"{name}-{size}px-{digest}.safetensors"
     cached = _read(path)

@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,41 +19,75 @@ class CorruptImageError(InputError):
     """An image that cannot be decoded; the message names its file or row."""
 
 
+class ByteSource(Protocol):
+    """Where encoded images are kept: a list of files, a column of a table."""
+
+    def read(self, place: int) -> bytes | None:
+        """Read the bytes of one image; ``None`` where there is none."""
+
+    def name(self, place: int) -> str:
+        """Say which image it is, for an error."""
+
+    def fingerprint(self, places: NDArray[np.int64]) -> str:
+        """Describe the state of these images now; it changes when they do."""
+
+
 @dataclass(frozen=True)
+class Files:
+    """Images in files of their own."""
+
+    paths: Sequence[Path]
+
+    def read(self, place: int) -> bytes:
+        """Read one file."""
+        try:
+            return self.paths[place].read_bytes()
+        except OSError as error:
+            raise CorruptImageError(f"cannot read {self.name(place)}: {error.strerror}") from error
+
+    def name(self, place: int) -> str:
+        """Give the file's path."""
+        return str(self.paths[place])
+
+    def fingerprint(self, places: NDArray[np.int64]) -> str:
+        """Give names, sizes and times."""
+        return fingerprint_files([self.paths[place] for place in places])
+
+
+def fingerprint_files(paths: Sequence[Path]) -> str:
+    """Describe files by path, size and time of change."""
+    lines = []
+    for path in paths:
+        status = path.stat()
+        lines.append(f"{path.resolve()}|{status.st_size}|{status.st_mtime_ns}")
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
 class EncodedImages:
-    """A sequence of encoded images: files, or rows of a binary column.
+    """Some images of a source, still encoded, in the order of ``places``."""
 
-    Parameters
-    ----------
-    items
-        One path, or one PyArrow binary scalar, per image.
-    names
-        What to call each image in an error.
-    """
-
-    items: Sequence[Any]
-    names: Sequence[str]
+    source: ByteSource
+    places: NDArray[np.int64]
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.places)
 
     def select(self, indices: NDArray[np.int64]) -> "EncodedImages":
         """Select the images at ``indices``, in that order."""
-        # An Arrow array selects its rows without copying them through Python.
-        take = getattr(self.items, "take", None)
-        items = take(indices) if take else [self.items[i] for i in indices]
-        return EncodedImages(items, [self.names[i] for i in indices])
+        return EncodedImages(self.source, self.places[indices])
+
+    def fingerprint(self) -> str:
+        """Describe which images these are and their state now."""
+        return f"{self.source.fingerprint(self.places)}\n{self.places.tolist()}"
 
     def open(self, index: int) -> Image.Image:
         """Decode one image, whole, as RGB."""
-        item = self.items[index]
-        try:
-            data = item.read_bytes() if isinstance(item, Path) else item.as_py()
-        except OSError as error:
-            raise CorruptImageError(f"cannot read {self.names[index]}: {error.strerror}") from error
+        place = int(self.places[index])
+        data = self.source.read(place)
         if data is None:
-            raise CorruptImageError(f"{self.names[index]} has no image")
-        return decode_rgb(data, self.names[index])
+            raise CorruptImageError(f"{self.source.name(place)} has no image")
+        return decode_rgb(data, self.source.name(place))
 
     def square(self, index: int, size: int) -> NDArray[np.uint8]:
         """Decode the centre square of one image, resized, (size, size, 3)."""

@@ -11,6 +11,8 @@ from sag_vicreg.data.shapes.surfaces import BACKGROUNDS, FIGURES, MARKS, TEXTURE
 # How often a scene borrows another kingdom's background, and its figures the colours of the
 # kingdom's other family: the tree shows in the pixels, but no single cue gives it away.
 BORROWED = 0.2
+# Few enough that a layer of the scene stays in a core's cache.
+_PIXELS_AT_A_TIME = 2**16
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,10 @@ class ShapeClass:
 class Nuisances:
     """Uniform numbers in [0, 1), handed out column by column; row i belongs to image i alone."""
 
-    def __init__(self, rng: np.random.Generator, n: int, columns: int = 64) -> None:
-        self._uniforms = rng.random((n, columns), dtype=np.float32)
+    COLUMNS = 64
+
+    def __init__(self, uniforms: Array) -> None:
+        self._uniforms = uniforms
         self._next = 0
 
     def uniform(self, low: float = 0.0, high: float = 1.0) -> Array:
@@ -44,7 +48,18 @@ def draw_class(kind: ShapeClass, n: int, size: int, rng: np.random.Generator) ->
     The first m images are the same whatever ``n`` is.
     """
     draws, noise = rng.spawn(2)
-    nuisances = Nuisances(draws, n)
+    uniforms = draws.random((n, Nuisances.COLUMNS), dtype=np.float32)
+    images = np.empty((n, 3, size, size), dtype=np.uint8)
+    chunk = max(1, _PIXELS_AT_A_TIME // size**2)
+    for start in range(0, n, chunk):
+        rows = slice(start, start + chunk)
+        images[rows] = _draw(kind, Nuisances(uniforms[rows]), size, noise)
+    return images
+
+
+def _draw(
+    kind: ShapeClass, nuisances: Nuisances, size: int, noise: np.random.Generator
+) -> NDArray[np.uint8]:
     axis = (np.arange(size, dtype=np.float32) + np.float32(0.5)) * np.float32(2 / size) - 1
     x, y = np.meshgrid(axis, axis)
     canvas = _background(kind, nuisances, x, y)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sag_vicreg.data.encoded import EncodedImages
-from sag_vicreg.data.sources.records import Records, Request, fingerprint_files
+from sag_vicreg.data.encoded import EncodedImages, Files
+from sag_vicreg.data.sources.records import Records, Request
 from sag_vicreg.errors import InputError
 
 IMAGE_SUFFIXES = (
@@ -83,8 +83,7 @@ def class_folders(
         class_names=tuple(found) or ("unlabelled",),
         labels=labels.astype(np.int64),
         ids=[path.relative_to(prefix or folder).as_posix() for path in paths],
-        encoded=EncodedImages(paths, [str(path) for path in paths]),
-        fingerprint=lambda: fingerprint_files(paths),
+        encoded=EncodedImages(Files(paths), np.arange(len(paths))),
     )
 
 

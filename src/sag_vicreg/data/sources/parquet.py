@@ -1,15 +1,18 @@
 """Parquet files of encoded images, in the layout the public hubs use."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.data.encoded import EncodedImages
-from sag_vicreg.data.sources.records import Records, Request, fingerprint_files
+from sag_vicreg.data.encoded import EncodedImages, fingerprint_files
+from sag_vicreg.data.sources.records import Records, Request
 from sag_vicreg.errors import InputError
 
 LABEL_COLUMNS = ("fine_label", "label", "labels", "class")
@@ -53,50 +56,78 @@ def read_parquet(
     class_names: Sequence[str] | None = None,
     id_prefix: str = "",
 ) -> Records:
-    """Read the image and label columns of ``files``; images stay encoded.
+    """Read the labels of ``files``, and see which column holds images; these are read later.
 
     Parameters
     ----------
     class_names
         Names of the integer labels; by default those the file's own metadata gives.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with _readable(files[0]):
         schema = pq.read_schema(files[0])
-        image, label = _image_column(schema, files[0]), _label_column(schema)
-        columns = [image, label] if label else [image]
-        table = pa.concat_tables([pq.read_table(file, columns=columns) for file in files])
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{files[0]} is not a readable parquet file: {reason}") from error
-    # One contiguous array, so that row i is found at once.
-    data = table[image].combine_chunks()
-    if pa.types.is_struct(data.type):
-        data = data.field("bytes")
-    names, labels = _labels(table, label, class_names or _hub_class_names(schema, label), files[0])
-    file_name = files[0].name if len(files) == 1 else f"{files[0].parent}"
+    image, label = _image_column(schema, files[0]), _label_column(schema)
+    names, labels = _labels(files, label, class_names or _hub_class_names(schema, label))
     return Records(
         class_names=names,
         labels=labels,
         ids=[f"{id_prefix}{row:06d}" for row in range(len(labels))],
-        encoded=EncodedImages(data, _RowNames(f"{file_name} row", len(labels))),
-        fingerprint=lambda: fingerprint_files(files),
+        encoded=EncodedImages(ImageColumn(tuple(files), image), np.arange(len(labels))),
     )
 
 
-class _RowNames(Sequence[str]):
-    """``file row 0``, ``file row 1``, ... without holding them all."""
+@dataclass(frozen=True, eq=False)
+class ImageColumn:
+    """Encoded images in a column of parquet files, read whole when the first is asked for."""
 
-    def __init__(self, prefix: str, length: int) -> None:
-        self._prefix, self._length = prefix, length
+    files: tuple[Path, ...]
+    column: str
 
-    def __len__(self) -> int:
-        return self._length
+    @cached_property
+    def _cells(self) -> Any:
+        import pyarrow as pa
 
-    def __getitem__(self, row: Any) -> Any:
-        return f"{self._prefix} {range(self._length)[row]}"
+        # One contiguous array, so that row i is found at once.
+        cells = _read_column(self.files, self.column).combine_chunks()
+        return cells.field("bytes") if pa.types.is_struct(cells.type) else cells
+
+    def read(self, place: int) -> bytes | None:
+        """Read one cell."""
+        data: bytes | None = self._cells[place].as_py()
+        return data
+
+    def name(self, place: int) -> str:
+        """Give the file, or the folder of many files, and the row."""
+        where = self.files[0] if len(self.files) == 1 else self.files[0].parent
+        return f"{where} row {place}"
+
+    def fingerprint(self, places: NDArray[np.int64]) -> str:
+        """Give the files' names, sizes and times, and the column."""
+        return f"{fingerprint_files(self.files)}|{self.column}"
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    """Name the file where PyArrow cannot read it."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{file} is not a readable parquet file: {reason}") from error
+
+
+def _read_column(files: Sequence[Path], column: str) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    parts = []
+    for file in files:
+        with _readable(file):
+            parts.append(pq.read_table(file, columns=[column]))
+    return pa.concat_tables(parts)[column]
 
 
 def _image_column(schema: Any, file: Path) -> str:
@@ -128,19 +159,23 @@ def _hub_class_names(schema: Any, label: str | None) -> tuple[str, ...] | None:
 
 
 def _labels(
-    table: Any, column: str | None, names: Sequence[str] | None, file: Path
+    files: Sequence[Path], column: str | None, names: Sequence[str] | None
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    import pyarrow.parquet as pq
+
     if column is None:
-        return ("unlabelled",), np.zeros(len(table), dtype=np.int64)
-    values = table[column].to_numpy()
-    if table[column].null_count:
-        raise InputError(f"{file}: column '{column}' has {table[column].null_count} missing labels")
+        n = sum(pq.read_metadata(file).num_rows for file in files)
+        return ("unlabelled",), np.zeros(n, dtype=np.int64)
+    cells = _read_column(files, column)
+    if cells.null_count:
+        raise InputError(f"{files[0]}: column '{column}' has {cells.null_count} missing labels")
+    values = cells.to_numpy()
     if values.dtype.kind in "iu":
         if names is None:
             names = [str(value) for value in range(int(values.max()) + 1)]
         if values.min() < 0 or values.max() >= len(names):
             raise InputError(
-                f"{file}: column '{column}' holds labels {values.min()} to {values.max()}, "
+                f"{files[0]}: column '{column}' holds labels {values.min()} to {values.max()}, "
                 f"but there are {len(names)} classes"
             )
         return tuple(names), values.astype(np.int64)

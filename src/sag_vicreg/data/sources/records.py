@@ -1,6 +1,5 @@
 """What a source hands over: every image of a split, not yet selected, not yet decoded."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,7 +47,6 @@ class Records:
     ids: list[str]
     pixels: Tensor | None = None
     encoded: EncodedImages | None = None
-    fingerprint: Callable[[], str] = lambda: ""
 
     def select(self, indices: NDArray[np.int64]) -> "Records":
         """Select the images at ``indices``, in that order."""
@@ -58,18 +56,8 @@ class Records:
             [self.ids[i] for i in indices],
             None if self.pixels is None else self.pixels[indices],
             None if self.encoded is None else self.encoded.select(indices),
-            self.fingerprint,
         )
 
     def split_by_seed(self, request: Request) -> "Records":
         """Select the train or test part of a source that has no split of its own."""
         return self.select(seeded_split(self.labels, request.split, seed=request.seed))
-
-
-def fingerprint_files(paths: Sequence[Path]) -> str:
-    """Names, sizes and times of ``paths``, the state a decoded cache belongs to."""
-    lines = []
-    for path in paths:
-        status = path.stat()
-        lines.append(f"{path.resolve()}|{status.st_size}|{status.st_mtime_ns}")
-    return "\n".join(lines)
