@@ -37,3 +37,33 @@ def loss(repeats: Repeats = 7, out: Out = None) -> None:
     from sag_vicreg.bench.loss import run
 
     run(repeats=repeats).report(out)
+
+
+@app.command()
+def structure(
+    n: Annotated[int, typer.Option(help="Rows of each set.", min=100)] = 10_000,
+    repeats: Repeats = 3,
+    out: Out = None,
+) -> None:
+    """Compare two sets by their trees, against SciPy and fastcluster.
+
+    Example: `sag-vicreg bench structure --out benchmarks/structure.json`
+    """
+    from sag_vicreg.bench.structure import run
+
+    run(n=n, repeats=repeats).report(out)
+
+
+@app.command()
+def structure_large(
+    n: Annotated[int, typer.Option(help="Rows of each set.", min=100)] = 50_000,
+    geometry: Annotated[str, typer.Option(help="cosine, spherical or euclidean.")] = "spherical",
+    out: Out = None,
+) -> None:
+    """Measure the time and memory of one comparison that no peer can do.
+
+    Example: `sag-vicreg bench structure-large --n 100000 --geometry spherical`
+    """
+    from sag_vicreg.bench.structure import run_large
+
+    run_large(n=n, geometry=geometry).report(out)
