@@ -14,6 +14,8 @@ _ROWS = 128
 # A round costs about a thirtieth of the chain that would finish the tree from the same clusters.
 _ROUND_PAYS = 32
 _SMALL = 512
+# Dead places are scanned too, until they are a quarter of all.
+_DENSE = 0.75
 
 
 def cosine_triangle(unit: Floats, workers: Workers) -> Floats:
@@ -38,12 +40,13 @@ def ward_of_triangle(triangle: Floats, workers: Workers, merges: Merges) -> None
     """
     chain = kernel("chain")
     n = (1 + round((1 + 8 * len(triangle)) ** 0.5)) // 2
-    sizes, points = np.ones(n), np.arange(n)
-    while len(sizes) > _SMALL:
-        smallest, second, nearest = _nearest(triangle, len(sizes), workers)
+    sizes, points, alive = np.ones(n), np.arange(n), np.ones(n, np.bool_)
+    count = n
+    while count > _SMALL:
+        smallest, second, nearest = _nearest(triangle, alive, workers)
         here = np.arange(len(sizes))
-        left = np.flatnonzero((nearest[nearest] == here) & (here < nearest))
-        if len(left) * _ROUND_PAYS < len(sizes):
+        left = np.flatnonzero(alive & (nearest[nearest] == here) & (here < nearest))
+        if len(left) * _ROUND_PAYS < count:
             break
         right = nearest[left]
         tied = second <= chain.tie_limit(smallest)
@@ -53,15 +56,22 @@ def ward_of_triangle(triangle: Floats, workers: Workers, merges: Merges) -> None
             np.sqrt(smallest[left]),
             int(np.count_nonzero(tied[left] | tied[right])),
         )
-        sizes, points = _merge(triangle, sizes, points, left, right, smallest[left], workers)
-    rest = len(sizes) - 1
+        _merge(triangle, alive, sizes, left, right, smallest[left], workers)
+        count -= len(left)
+        if count <= _DENSE * len(alive):
+            sizes, points, alive = _compact(triangle, sizes, points, alive)
+    sizes, points, _ = _compact(triangle, sizes, points, alive)
+    rest = count - 1
     first, other, heights = np.empty(rest, np.int64), np.empty(rest, np.int64), np.empty(rest)
     ties = chain.ward_chain(triangle, sizes, points, first, other, heights)
     merges.add(first, other, heights, ties)
 
 
-def _nearest(triangle: Floats, n: int, workers: Workers) -> tuple[Floats, Floats, Ints]:
+def _nearest(
+    triangle: Floats, alive: npt.NDArray[np.bool_], workers: Workers
+) -> tuple[Floats, Floats, Ints]:
     packed = kernel("packed")
+    n = len(alive)
     found = (
         np.full((workers.count, n), np.inf),
         np.full((workers.count, n), np.inf),
@@ -69,8 +79,9 @@ def _nearest(triangle: Floats, n: int, workers: Workers) -> tuple[Floats, Floats
     )
 
     def scan(worker: int) -> None:
+        own = [part[worker] for part in found]
         for rows in blocks(n, _ROWS)[worker :: workers.count]:
-            packed.find_nearest(triangle, rows.start, rows.stop, *(part[worker] for part in found))
+            packed.find_nearest(triangle, alive, rows.start, rows.stop, *own)
 
     workers.map(scan, range(workers.count))
     nearest = np.empty(n), np.empty(n), np.empty(n, np.int64)
@@ -80,38 +91,28 @@ def _nearest(triangle: Floats, n: int, workers: Workers) -> tuple[Floats, Floats
 
 def _merge(
     triangle: Floats,
+    alive: npt.NDArray[np.bool_],
     sizes: Floats,
-    points: Ints,
     left: Ints,
     right: Ints,
     between: Floats,
     workers: Workers,
-) -> tuple[Floats, Ints]:
-    """Rewrite the triangle with ``left`` and ``right`` united; return the new sizes and points."""
+) -> None:
+    """Unite ``left`` and ``right`` in the place of ``left``."""
     packed = kernel("packed")
-    partner = np.full(len(sizes), -1)
-    partner[left] = right
-    joined = np.zeros(len(sizes))
-    joined[left] = between
-    # New clusters stand in the order of their left halves, so a new row only ever reads old rows
-    # at or below its own place: the triangle can be rewritten where it is, batch by batch.
-    kept = np.setdiff1d(np.arange(len(sizes)), right, assume_unique=True)
-    partner, joined = partner[kept], joined[kept]
-    united = np.flatnonzero(partner >= 0)
+    alive[right] = False
+    partners = np.where(alive, -1, -2)
+    partners[left] = right
 
-    def compute(rows: slice) -> npt.NDArray[np.float64]:
-        block = np.empty((rows.stop - rows.start, rows.stop))
-        packed.merge_rows(triangle, kept, partner, joined, sizes, united, rows.start, block)
-        return block
+    def update(rows: slice) -> None:
+        packed.merge_rows(triangle, partners, left, right, between, sizes, rows.start, rows.stop)
 
-    for batch in blocks(len(kept), _ROWS * workers.count):
-        parts = [
-            slice(batch.start + part.start, batch.start + part.stop)
-            for part in blocks(batch.stop - batch.start, _ROWS)
-        ]
-        computed = workers.map(compute, parts)
-        for part, block in zip(parts, computed, strict=True):
-            packed.write_rows(block, part.start, triangle)
-    grown = sizes[kept]
-    grown[united] += sizes[right]
-    return grown, points[kept]
+    workers.map(update, blocks(len(alive), _ROWS))
+    sizes[left] += sizes[right]
+
+
+def _compact(
+    triangle: Floats, sizes: Floats, points: Ints, alive: npt.NDArray[np.bool_]
+) -> tuple[Floats, Ints, npt.NDArray[np.bool_]]:
+    kernel("packed").compact(triangle, np.flatnonzero(alive))
+    return sizes[alive], points[alive], alive[alive]

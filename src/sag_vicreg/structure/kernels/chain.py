@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit, vectorize
 
 from sag_vicreg.structure.kernels import COMPILE
+from sag_vicreg.structure.kernels.packed import compact, lance_williams
 
 
 @vectorize(["float64(float64)"], nopython=True, cache=True)
@@ -58,34 +59,18 @@ def _nearest(packed, active, count, place, preferred):
 
 @njit("void(float64[::1], int64[::1], int64, float64[::1], int64, int64)", **COMPILE)
 def _merge(packed, active, count, sizes, x, y):
-    """Lance and Williams: make ``y`` the union of ``x`` and ``y``."""
+    """Make ``y`` the union of ``x`` and ``y``."""
     low, high = min(x, y), max(x, y)
     between = packed[high * (high - 1) // 2 + low]
-    total = sizes[x] + sizes[y]
     for a in range(count):
         z = active[a]
         if z not in (x, y):
             to_x = max(x, z) * (max(x, z) - 1) // 2 + min(x, z)
             to_y = max(y, z) * (max(y, z) - 1) // 2 + min(y, z)
-            packed[to_y] = (
-                (sizes[x] + sizes[z]) * packed[to_x]
-                + (sizes[y] + sizes[z]) * packed[to_y]
-                - sizes[z] * between
-            ) / (total + sizes[z])
-    sizes[y] = total
-
-
-@njit("void(float64[::1], int64[::1], int64, float64[::1], int64[::1])", **COMPILE)
-def _compact(packed, active, count, sizes, points):
-    """Close the gaps the merged clusters left, in place, so that scans stay dense."""
-    for a in range(count):
-        x = active[a]
-        source, target = x * (x - 1) // 2, a * (a - 1) // 2
-        for b in range(a):
-            packed[target + b] = packed[source + active[b]]
-        sizes[a], points[a] = sizes[x], points[x]
-    for a in range(count):
-        active[a] = a
+            packed[to_y] = lance_williams(
+                packed[to_x], packed[to_y], between, sizes[x], sizes[y], sizes[z]
+            )
+    sizes[y] += sizes[x]
 
 
 @njit(
@@ -132,6 +117,9 @@ def ward_chain(packed, sizes, points, first, second, heights):
         for c in range(length):
             chain[c] -= chain[c] > gone
         if 2 * count <= width:
-            _compact(packed, active, count, sizes, points)
+            compact(packed, active[:count])
+            for a in range(count):
+                sizes[a], points[a] = sizes[active[a]], points[active[a]]
+                active[a] = a
             width = count
     return ties

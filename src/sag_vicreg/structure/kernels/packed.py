@@ -1,8 +1,9 @@
 """Rounds of Ward's method on a packed matrix: all reciprocal nearest neighbours merge at once.
 
 Row ``i`` of the packed matrix holds its ``i`` entries before the diagonal; entries are squared
-dissimilarities. A round is two streaming passes: find every cluster's nearest, then rewrite the
-matrix, in place and smaller, with the pairs merged.
+dissimilarities. A round finds every cluster's nearest in one streaming pass, then updates the rows
+and columns of the pairs that merge. The union takes the place of the lower cluster of a pair; the
+higher one's place is dead: its row is skipped, its column holds infinity.
 """
 
 import numpy as np
@@ -41,14 +42,19 @@ def _take(i, value, partner, smallest, second, nearest):
         second[i] = min(second[i], value)
 
 
-@njit("void(float64[::1], int64, int64, float64[::1], float64[::1], int64[::1])", **COMPILE)
-def find_nearest(packed, start, stop, smallest, second, nearest):
+@njit(
+    "void(float64[::1], boolean[::1], int64, int64, float64[::1], float64[::1], int64[::1])",
+    **COMPILE,
+)
+def find_nearest(packed, alive, start, stop, smallest, second, nearest):
     """Update every cluster's two smallest entries, and the first's partner, by rows of the matrix.
 
     Equal entries go to the partner of lower index, so the answer does not depend on the order in
-    which rows are seen.
+    which blocks of rows are seen.
     """
     for i in range(start, stop):
+        if not alive[i]:
+            continue
         offset = i * (i - 1) // 2
         low, next_low, partner = np.inf, np.inf, -1
         for j in range(i):
@@ -63,7 +69,6 @@ def find_nearest(packed, start, stop, smallest, second, nearest):
                     second[j], smallest[j], nearest[j] = smallest[j], value, i
                 else:
                     second[j] = value
-        # Earlier rows of other blocks may have filled this column's place: merge the two.
         _take(i, low, partner, smallest, second, nearest)
         second[i] = min(second[i], next_low)
 
@@ -88,55 +93,60 @@ def _entry(packed, i, j):
 
 
 @njit("float64(float64, float64, float64, float64, float64, float64)", **COMPILE)
-def _lance_williams(to_x, to_y, between, size_x, size_y, size):
+def lance_williams(to_x, to_y, between, size_x, size_y, size):
+    """Update Ward's squared dissimilarity: of a cluster to the union of ``x`` and ``y``."""
     return ((size_x + size) * to_x + (size_y + size) * to_y - size * between) / (
         size_x + size_y + size
     )
 
 
 @njit(
-    "void(float64[::1], int64[::1], int64[::1], float64[::1], float64[::1], int64[::1], int64,"
-    " float64[:,::1])",
+    "void(float64[::1], int64[::1], int64[::1], int64[::1], float64[::1], float64[::1], int64,"
+    " int64)",
     **COMPILE,
 )
-def merge_rows(packed, left, right, between, sizes, united, start, block):
-    """Compute rows ``start + r`` of the next round's matrix.
+def merge_rows(packed, partners, left, right, between, sizes, start, stop):
+    """Update rows ``start`` to ``stop`` for the pairs (``left``, ``right``), ascending in ``left``.
 
-    New cluster ``c`` is the old ``left[c]``, united with ``right[c] > left[c]`` unless that is -1;
-    ``united`` lists those that are, ``between`` holds the entries of their two halves, ``sizes``
-    are the old sizes.
+    ``partners[i]`` is the other half where ``i`` is a left half, -1 where ``i`` stays as it is, -2
+    where its row is not updated. ``between`` are the pairs' own entries, ``sizes`` the old sizes.
+    Every row reads itself and rows of right halves, which nobody writes, so rows need no order.
     """
-    for r in range(block.shape[0]):
-        i = start + r
-        x, y = left[i], right[i]
-        row_x, row_y = x * (x - 1) // 2, y * (y - 1) // 2
-        if y < 0:
-            for c in range(i):
-                block[r, c] = packed[row_x + left[c]]
-        else:
-            for c in range(i):
-                p = left[c]
-                block[r, c] = _lance_williams(
-                    packed[row_x + p], packed[row_y + p], between[i], sizes[x], sizes[y], sizes[p]
+    for i in range(start, stop):
+        y = partners[i]
+        if y == -2:
+            continue
+        row, size = i * (i - 1) // 2, sizes[i]
+        own = 0.0
+        if y >= 0:
+            row_y = y * (y - 1) // 2
+            own, size = packed[row_y + i], sizes[i] + sizes[y]
+            for z in range(i):
+                packed[row + z] = lance_williams(
+                    packed[row + z], packed[row_y + z], own, sizes[i], sizes[y], sizes[z]
                 )
-        size = sizes[x] + (sizes[y] if y >= 0 else 0.0)
-        for c in united:
-            if c >= i:
+        for k in range(len(left)):
+            p, q = left[k], right[k]
+            if p >= i:
                 break
-            p, q = left[c], right[c]
-            other = _entry(packed, x, q)
-            if y >= 0:
-                other = _lance_williams(
-                    other, _entry(packed, y, q), between[i], sizes[x], sizes[y], sizes[q]
-                )
-            block[r, c] = _lance_williams(block[r, c], other, between[c], sizes[p], sizes[q], size)
+            if q < i:
+                to_q = packed[row + q]
+                packed[row + q] = np.inf
+            else:
+                to_q = _entry(packed, i, q)
+                if y >= 0:
+                    to_q = lance_williams(
+                        to_q, _entry(packed, y, q), own, sizes[i], sizes[y], sizes[q]
+                    )
+            packed[row + p] = lance_williams(
+                packed[row + p], to_q, between[k], sizes[p], sizes[q], size
+            )
 
 
-@njit("void(float64[:,::1], int64, float64[::1])", **COMPILE)
-def write_rows(block, start, packed):
-    """Put computed rows in their place."""
-    for r in range(block.shape[0]):
-        i = start + r
-        offset = i * (i - 1) // 2
-        for c in range(i):
-            packed[offset + c] = block[r, c]
+@njit("void(float64[::1], int64[::1])", **COMPILE)
+def compact(packed, kept):
+    """Close the gaps between the places ``kept``, ascending, so that scans stay dense."""
+    for i in range(len(kept)):
+        source, target = kept[i] * (kept[i] - 1) // 2, i * (i - 1) // 2
+        for j in range(i):
+            packed[target + j] = packed[source + kept[j]]
