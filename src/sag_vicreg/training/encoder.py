@@ -1,6 +1,7 @@
 """A backbone with the pixels it expects: from a run, from timm, or in the middle of training."""
 
 import json
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ from sag_vicreg.errors import InputError
 from sag_vicreg.methods import make_backbone
 from sag_vicreg.methods.backbone import unknown_backbone, uses_channels_last
 from sag_vicreg.progress import track
+
+# Where timm's models keep the layer that classifies.
+_CLASSIFIER = ("fc.", "head.", "classifier.")
 
 
 @dataclass(frozen=True)
@@ -127,26 +131,34 @@ def encoder_of_timm(
 
 def load_weights(backbone: nn.Module, path: Path) -> None:
     """Load a state dict, safetensors or tensors-only PyTorch; a classifier in it is left out."""
-    state: Any
+    state = _read_state(path)
+    expected = backbone.state_dict()
+    found = {name: value for name, value in state.items() if not name.startswith(_CLASSIFIER)}
+    for name in [*expected, *found]:
+        shapes = [
+            tuple(tensors[name].shape) if name in tensors else None for tensors in (expected, found)
+        ]
+        if shapes[0] != shapes[1]:
+            raise InputError(
+                f"{path} holds the weights of another architecture: {name} should have shape "
+                f"{shapes[0]}, not {shapes[1]}"
+            )
+    backbone.load_state_dict(found)
+
+
+def _read_state(path: Path) -> dict[str, Tensor]:
     try:
         if path.suffix == ".safetensors":
-            state = load_file(path)
-        else:
-            state = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, SafetensorError, RuntimeError, EOFError, ValueError) as error:
-        raise InputError(f"cannot read weights from {path}: {str(error)[:120]}") from error
-    except Exception as error:
+            return load_file(path)
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
         raise InputError(
             f"refused {path}: it holds more than tensors and plain values, or is damaged"
         ) from error
-    state = state.get("state_dict", state) if isinstance(state, dict) else {}
-    found = backbone.load_state_dict(state, strict=False) if state else None
-    foreign = [
-        key for key in (found.unexpected_keys if found else ()) if not key.startswith(_CLASSIFIER)
-    ]
-    if found is None or found.missing_keys or foreign:
-        example = (found.missing_keys or foreign)[0] if found else "nothing"
-        raise InputError(f"{path} holds the weights of another architecture (see {example})")
-
-
-_CLASSIFIER = ("fc.", "head.", "classifier.")
+    except (OSError, SafetensorError, RuntimeError, EOFError, ValueError) as error:
+        raise InputError(f"cannot read weights from {path}: {str(error)[:120]}") from error
+    content = content.get("state_dict", content) if isinstance(content, dict) else None
+    if not content or not all(isinstance(value, Tensor) for value in content.values()):
+        raise InputError(f"{path} holds no state dict: a mapping of names to tensors")
+    state: dict[str, Tensor] = content
+    return state

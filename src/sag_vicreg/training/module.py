@@ -90,12 +90,15 @@ class TrainingModule(pl.LightningModule):
         )
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate
-        self.terms = self.method(batch.views, moment)
-        if not self.terms.total.isfinite():
+        try:
+            self.terms = self.method(batch.views, moment)
+            if not self.terms.total.isfinite():
+                raise InputError(f"the loss is {self.terms.total.item()}")
+        except InputError as error:
             raise InputError(
-                f"the loss is {float(self.terms.total)} at step {moment.step}: training has "
-                f"diverged, lower optimizer.base_lr; {self.checkpoints.kept()}"
-            )
+                f"training has diverged at step {moment.step} ({error}): lower "
+                f"optimizer.base_lr; {self.checkpoints.kept()}"
+            ) from error
         return self.terms.total
 
     def on_after_backward(self) -> None:

@@ -1,0 +1,232 @@
+"""Mistakes and mishaps: one clear line, the last good checkpoint kept, nothing executed."""
+
+import errno
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from typer.testing import CliRunner
+
+from sag_vicreg.artifacts import Run
+from sag_vicreg.cli import app
+from sag_vicreg.errors import InputError
+from sag_vicreg.losses import LossTerms
+from sag_vicreg.recipes import Recipe
+from sag_vicreg.training import train
+from sag_vicreg.training.checkpoint import CheckpointStore
+
+MakeRecipe = Callable[..., Recipe]
+
+
+@pytest.fixture
+def stopped(finished: Run, tmp_path: Path) -> Run:
+    """The finished run as it was before its export."""
+    run = Run(shutil.copytree(finished.folder, tmp_path / "stopped"))
+    run.backbone.unlink()
+    return run
+
+
+def checkpoint_of(run: Run) -> Path:
+    (path,) = run.checkpoints.iterdir()
+    return path
+
+
+COMMANDS = {
+    "train": "name a recipe",
+    "train --recipe cifar10/vicreg": "unknown dataset in recipe 'cifar10'",
+    "train --recipe shapes/vicrag": "did you mean 'vicreg'?",
+    "train --recipe shapes/vicreg --set method.lamda=1": "unknown key method.lamda",
+    "train --recipe shapes/vicreg --set batch_size=1": "batch_size is 1",
+    "train --recipe shapes/sag-vicreg --set batch_size=4": "method.k is 5 but batch_size is 4",
+    "train --resume nowhere": "nothing to resume in nowhere",
+    "train --resume nowhere --recipe shapes/vicreg": "leave the others out",
+    "embed resnet18 --dataset shapes": "Give --out",
+    "embed resnet18 --dataset shape --out e.parquet": "unknown dataset 'shape'",
+    "embed nowhere --dataset shapes --out e.parquet": "unknown backbone 'nowhere'",
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_mistake_on_the_command_line_is_one_line_and_exit_2(command: str) -> None:
+    done = CliRunner().invoke(app, command.split())
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: ")
+    assert COMMANDS[command] in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_recipe_is_refused_before_anything_heavy_is_imported() -> None:
+    code = (
+        "import sys\nfrom typer.testing import CliRunner\nfrom sag_vicreg.cli import app\n"
+        "done = CliRunner().invoke(app, 'train --recipe shapes/vicreg --set sead=1'.split())\n"
+        "assert done.exit_code == 2\nprint('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "False", done.stderr
+
+
+def test_the_complete_recipe_is_shown_without_training() -> None:
+    command = "train --recipe shapes/vicreg --set seed=7 --show"
+    done = CliRunner().invoke(app, command.split())
+    assert done.exit_code == 0
+    assert "seed: 7\n" in done.stdout
+
+
+def test_a_folder_that_holds_something_else(
+    tiny_recipe: MakeRecipe, finished: Run, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="already holds another recipe"):
+        train(tiny_recipe("vicreg"), finished.folder)
+    with pytest.raises(InputError, match="already holds another recipe"):
+        train(tiny_recipe("sag-vicreg", "seed=1"), finished.folder, resume=True)
+    with pytest.raises(InputError, match="--resume"):
+        train(tiny_recipe(), finished.folder)
+    with pytest.raises(InputError, match="nothing to resume"):
+        train(tiny_recipe(), tmp_path / "nothing", resume=True)
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "love.txt").write_text("dear")
+    with pytest.raises(InputError, match="not empty and holds no run"):
+        train(tiny_recipe(), tmp_path / "letters")
+
+
+def test_too_few_images_for_one_batch(tiny_recipe: MakeRecipe, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="shapes has 20 images but one step takes 24"):
+        train(tiny_recipe("vicreg", "dataset.max_images=20"), tmp_path / "run")
+
+
+def test_a_truncated_checkpoint_is_refused(tiny_recipe: MakeRecipe, stopped: Run) -> None:
+    path = checkpoint_of(stopped)
+    whole = path.read_bytes()
+    for length in (0, 100, len(whole) // 2, len(whole) - 30):
+        path.write_bytes(whole[:length])
+        with pytest.raises(InputError, match="checkpoint"):
+            train(tiny_recipe(), stopped.folder, resume=True)
+
+
+class Exploit:
+    """Runs a command when it is unpickled by a trusting reader."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, (self.command,)
+
+
+@pytest.mark.parametrize("writer", ["torch", "pickle"])
+def test_a_malicious_checkpoint_is_refused_and_nothing_runs(
+    writer: str, tiny_recipe: MakeRecipe, stopped: Run, tmp_path: Path
+) -> None:
+    trap = tmp_path / "sprung"
+    content = {"step": 3, "method": Exploit(f"touch {trap}")}
+    if writer == "torch":
+        torch.save(content, checkpoint_of(stopped))
+    else:
+        checkpoint_of(stopped).write_bytes(pickle.dumps(content))
+    with pytest.raises(InputError, match="nothing in it was run"):
+        train(tiny_recipe(), stopped.folder, resume=True)
+    assert not trap.exists()
+
+
+def test_a_checkpoint_of_another_architecture_or_recipe(
+    tiny_recipe: MakeRecipe, stopped: Run
+) -> None:
+    path = checkpoint_of(stopped)
+    content = torch.load(path, weights_only=True)
+    torch.save(content | {"method": {"backbone.odd": torch.zeros(1)}}, path)
+    with pytest.raises(InputError, match="another architecture"):
+        train(tiny_recipe(), stopped.folder, resume=True)
+    torch.save(content | {"digest": "0" * 16}, path)
+    with pytest.raises(InputError, match="belongs to another recipe"):
+        train(tiny_recipe(), stopped.folder, resume=True)
+    torch.save(content | {"format": 99}, path)
+    with pytest.raises(InputError, match="format 99"):
+        train(tiny_recipe(), stopped.folder, resume=True)
+    torch.save({"weights": 1}, path)
+    with pytest.raises(InputError, match="no checkpoint of sag-vicreg"):
+        train(tiny_recipe(), stopped.folder, resume=True)
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), None])
+def test_on_a_full_disk_the_old_checkpoint_survives_and_resumes(
+    error: OSError | None,
+    tiny_recipe: MakeRecipe,
+    finished: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = tmp_path / "full"
+    write = torch.save
+
+    def disk_full_at_the_third(content: dict[str, object], path: Path) -> None:
+        if content["step"] == 9:
+            path.write_bytes(b"half of it")
+            # PyTorch's own writer reports a failed write as a RuntimeError.
+            raise error or RuntimeError("PytorchStreamWriter failed writing file data/3")
+        write(content, path)
+
+    monkeypatch.setattr(torch, "save", disk_full_at_the_third)
+    with pytest.raises(InputError, match=r"step-00000006\.pt is kept"):
+        train(tiny_recipe(), folder)
+    assert [p.name for p in Run(folder).checkpoints.iterdir()] == ["step-00000006.pt"]
+    monkeypatch.undo()
+    run = train(tiny_recipe(), folder, resume=True)
+    expected = load_file(finished.backbone)
+    for name, tensor in load_file(run.backbone).items():
+        assert torch.equal(tensor, expected[name])
+
+
+def test_what_a_killed_writer_left_is_swept_up(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    store = CheckpointStore(run, "0" * 16)
+    store.save(3, {"method": {}, "optimizer": {}})
+    (run.checkpoints / ".step-00000006-x1.pt").write_bytes(b"half")
+    assert store.newest() == store.path(3)
+    store.sweep()
+    assert [p.name for p in run.checkpoints.iterdir()] == ["step-00000003.pt"]
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_last_checkpoint(
+    tiny_recipe: MakeRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sag_vicreg.methods.vicreg import VICReg
+
+    forward = VICReg.forward
+
+    def diverge(self: VICReg, views: list[torch.Tensor], moment: object) -> LossTerms:
+        terms = forward(self, views, moment)  # type: ignore[arg-type]
+        step: int = moment.step  # type: ignore[attr-defined]
+        return LossTerms(terms.total * torch.nan, terms.parts) if step == 7 else terms
+
+    monkeypatch.setattr(VICReg, "forward", diverge)
+    with pytest.raises(
+        InputError, match=r"diverged at step 7 \(the loss is nan\).*006\.pt is kept"
+    ):
+        train(tiny_recipe("vicreg"), tmp_path / "run")
+
+
+@pytest.mark.parametrize("method", ["vicreg", "simclr"])
+def test_a_rate_that_is_far_too_high_stops_with_the_reason(
+    method: str, tiny_recipe: MakeRecipe, tmp_path: Path
+) -> None:
+    recipe = tiny_recipe(method, "optimizer.base_lr=1e30")
+    with pytest.raises(InputError, match=r"diverged at step \d"):
+        train(recipe, tmp_path / "run")
+
+
+def test_a_collapsed_embedding_stops_the_run(
+    tiny_recipe: MakeRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sag_vicreg.training.encoder import Encoder
+
+    embed = Encoder.embed
+    monkeypatch.setattr(Encoder, "embed", lambda *a, **k: embed(*a, **k) * 1e-6 + 1)
+    with pytest.raises(InputError, match=r"collapsed at step 5.*step-00000003\.pt is kept"):
+        train(tiny_recipe(), tmp_path / "run")

@@ -1,0 +1,173 @@
+"""What comes out: a backbone plain timm loads, and embeddings with ids and labels."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from sag_vicreg.artifacts import Run, read_embeddings, read_thumbnails
+from sag_vicreg.data import load_dataset
+from sag_vicreg.errors import InputError
+from sag_vicreg.training import embed
+from sag_vicreg.training.encoder import encoder_of_run, evaluating
+
+PLAIN_TIMM = """
+import json, sys, torch
+OPERATORS
+import timm
+from safetensors.torch import load_file
+folder, images, out = sys.argv[1:]
+config = json.load(open(folder + "/config.json"))
+by_hand = timm.create_model(config["architecture"], num_classes=0, **config["model_args"])
+by_hand.load_state_dict(load_file(folder + "/backbone.safetensors"))
+by_timm = timm.create_model("local-dir:" + folder, pretrained=True)
+images = torch.load(images, weights_only=True).float().div(255)
+cfg = by_timm.pretrained_cfg
+mean, std = (torch.tensor(cfg[name])[:, None, None] for name in ("mean", "std"))
+images = (images - mean) / std
+with torch.no_grad():
+    a, b = by_hand.eval()(images), by_timm.eval()(images)
+assert torch.equal(a, b)
+assert not any(name.startswith("sag_vicreg") for name in sys.modules)
+torch.save(a, out)
+"""
+# Beside a CPU torch PyPI's torchvision does not import; what declares its operators is ours.
+OPERATORS = """
+library = torch.library.Library("torchvision", "FRAGMENT")
+for name in ("nms", "qnms"):
+    if not hasattr(torch.ops.torchvision, name):
+        library.define(name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+"""
+
+
+def test_plain_timm_loads_the_backbone_without_this_package(finished: Run, tmp_path: Path) -> None:
+    test = load_dataset("shapes", split="test", max_images=8)
+    torch.save(test.images, tmp_path / "images.pt")
+    code = PLAIN_TIMM.replace("OPERATORS", OPERATORS)
+    arguments = [str(finished.folder), str(tmp_path / "images.pt"), str(tmp_path / "out.pt")]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    ours = embed(finished.folder, dataset="shapes", max_images=8, batch_size=3)
+    theirs = torch.load(tmp_path / "out.pt", weights_only=True).numpy()
+    np.testing.assert_allclose(ours.vectors, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_embeddings_have_ids_labels_and_thumbnails_beside_them(
+    finished: Run, tmp_path: Path
+) -> None:
+    out = tmp_path / "e" / "test.parquet"
+    embeddings = embed(finished.folder, dataset="shapes", classes="second", max_images=30, out=out)
+    images = load_dataset("shapes", split="test", classes="second", max_images=30)
+    stored = read_embeddings(out)
+    np.testing.assert_array_equal(stored.vectors, embeddings.vectors)
+    assert stored.ids is not None
+    assert stored.labels is not None
+    assert stored.ids.tolist() == images.ids
+    assert stored.labels.tolist() == images.label_names()
+    thumbnails = read_thumbnails(out.parent / "thumbnails.parquet")
+    assert list(thumbnails) == images.ids
+    assert all(data[8:12] == b"WEBP" for data in thumbnails.values())
+    embed(
+        finished.folder, dataset="shapes", split="train", max_images=5, out=tmp_path / "e/t.parquet"
+    )
+    assert len(read_thumbnails(out.parent / "thumbnails.parquet")) == 35
+
+
+def test_the_batch_size_does_not_change_an_embedding(finished: Run) -> None:
+    few, many = (
+        embed(finished.folder, dataset="shapes", max_images=20, batch_size=n).vectors
+        for n in (3, 20)
+    )
+    np.testing.assert_allclose(few, many, rtol=1e-5, atol=1e-6)
+
+
+def test_a_timm_name_with_weights_from_a_file(finished: Run, tmp_path: Path) -> None:
+    from sag_vicreg.methods import make_backbone
+
+    torch.manual_seed(0)
+    weights = make_backbone("resnet10t").state_dict()
+    save_file(weights, tmp_path / "w.safetensors")
+    torch.save({"state_dict": weights | {"fc.weight": torch.zeros(2, 2)}}, tmp_path / "w.pt")
+    a, b = (
+        embed(
+            "resnet10t", dataset="shapes", max_images=4, image_size=32, weights=tmp_path / name
+        ).vectors
+        for name in ("w.safetensors", "w.pt")
+    )
+    np.testing.assert_array_equal(a, b)
+    with pytest.raises(InputError, match="another architecture"):
+        embed("resnet10t", dataset="shapes", max_images=4, weights=finished.backbone)
+    torch.save({"epoch": 3}, tmp_path / "odd.pt")
+    with pytest.raises(InputError, match="holds no state dict"):
+        embed("resnet10t", dataset="shapes", max_images=4, weights=tmp_path / "odd.pt")
+    with pytest.raises(InputError, match="cannot read weights"):
+        embed("resnet10t", dataset="shapes", max_images=4, weights=tmp_path / "missing.safetensors")
+    with pytest.raises(InputError, match="brings its own weights"):
+        embed(finished.folder, dataset="shapes", weights=tmp_path / "w.pt")
+
+
+def test_evaluation_mode_is_put_back_layer_by_layer() -> None:
+    model = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Dropout())
+    model[0].eval()
+    with evaluating(model):
+        assert not any(layer.training for layer in model.modules())
+    assert (model.training, model[0].training, model[1].training) == (True, False, True)
+
+
+def test_the_export_is_the_last_checkpoints_backbone(finished: Run) -> None:
+    checkpoint = torch.load(max(finished.checkpoints.iterdir()), weights_only=True)
+    for name, tensor in load_file(finished.backbone).items():
+        assert torch.equal(tensor, checkpoint["method"][f"backbone.{name}"])
+
+
+def test_config_holds_what_a_user_needs(finished: Run) -> None:
+    config = json.loads(finished.config.read_text())
+    assert config["architecture"] == "resnet18"
+    assert config["pretrained_cfg"]["input_size"] == [3, 32, 32]
+    assert encoder_of_run(finished).image_size == 32
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("resnet_50", "did you mean 'resnet50"),
+        ("empty", "is no run folder"),
+        ("unfinished", "is not finished"),
+        ("broken", "does not describe a backbone"),
+    ],
+)
+def test_a_source_that_is_none(
+    source: str, message: str, finished: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("empty", "unfinished", "broken"):
+        Path(name).mkdir()
+    for name in ("unfinished", "broken"):
+        Path(name, "recipe.yaml").write_text(finished.recipe.read_text())
+    Path("broken", "backbone.safetensors").write_bytes(finished.backbone.read_bytes())
+    Path("broken", "config.json").write_text('{"architecture": "resnet18"}')
+    with pytest.raises(InputError, match=message):
+        embed(source, dataset="shapes", max_images=4)
+
+
+def test_pretrained_weights_that_cannot_be_had_are_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import timm
+
+    def offline(*args: object, **kwargs: object) -> None:
+        raise OSError("no route to host\nand more")
+
+    monkeypatch.setattr(timm, "create_model", offline)
+    with pytest.raises(InputError, match="give the file as weights"):
+        embed("resnet18", dataset="shapes", pretrained=True)
+    monkeypatch.undo()
+    with pytest.raises(InputError, match="no device 'quantum'"):
+        embed("resnet18", dataset="shapes", device="quantum")
