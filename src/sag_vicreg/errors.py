@@ -13,6 +13,14 @@ class InputError(ValueError):
     """
 
 
+class TrainingStopped(InputError):
+    """A training stopped itself: its loss is not finite, or its embedding has collapsed.
+
+    The same recipe would stop at the same step again, so this is a result of the recipe, unlike a
+    full disk or a missing dataset.
+    """
+
+
 def unknown_name(kind: str, name: str, valid: Iterable[str]) -> InputError:
     """Build the error for a misspelt name: the nearest valid one first, then all of them.
 

@@ -12,6 +12,7 @@ from sag_vicreg.figures.pairs import draw_pairs
 from sag_vicreg.figures.query import Ranked, draw_query
 from sag_vicreg.figures.separability import draw_separability
 from sag_vicreg.figures.style import save_figure
+from sag_vicreg.figures.trend import draw_trend
 
 RNG = np.random.default_rng(0)
 
@@ -92,3 +93,18 @@ def test_a_figure_is_saved_whole_or_refused(tmp_path: Path) -> None:
         assert (tmp_path / f"figure{suffix}").stat().st_size > 1000
     with pytest.raises(InputError, match="must end in"):
         save_figure(figure, tmp_path / "figure.gif")
+
+
+def test_trend_has_a_line_a_score_and_a_point_a_seed() -> None:
+    differences = {
+        "LCA Pearson": {1000: [0.1, 0.2], 3000: [0.3]},
+        "cophenetic D1 to P2": {1000: [-0.1, 0.0], 3000: []},
+    }
+    (axis,) = draw_trend(differences, ylabel="SAG-VICReg minus VICReg").axes
+    lines = [line for line in axis.lines if not line.get_label().startswith("_")]
+    assert [list(line.get_ydata()) for line in lines] == [
+        pytest.approx([0.15, 0.3]),
+        pytest.approx([-0.05]),
+    ]
+    assert sum(len(points.get_offsets()) for points in axis.collections) == 5
+    assert [tick.get_text() for tick in axis.get_xticklabels()] == ["1,000", "3,000"]

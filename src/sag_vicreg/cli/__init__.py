@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sag_vicreg import __version__
-from sag_vicreg.cli import bench, compare, datasets, embed, report, train
+from sag_vicreg.cli import bench, compare, datasets, embed, figure, report, reproduce, train
 from sag_vicreg.cli.group import OneLineErrors
 
 app = typer.Typer(
@@ -41,10 +41,12 @@ def _root(
 
 app.add_typer(bench.app, name="bench")
 app.add_typer(datasets.app, name="datasets")
+app.command("figure")(figure.figure)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("train")(train.train)
 app.command("embed")(embed.embed)
+app.command("reproduce")(reproduce.reproduce)
 
 
 def main() -> None:

@@ -12,7 +12,8 @@ _MISSING = "—"
 
 
 def _number(score: Score, table: Table, plus_minus: str) -> str:
-    digits = 2 if table.percent else 3
+    # Correlations and shares to three digits, percentages to two, seconds and megabytes whole.
+    digits = 0 if abs(score.mean) >= 100 else 2 if table.percent else 3
     text = f"{score.mean:.{digits}f}"
     if score.deviation is not None:
         text += f"{plus_minus}{score.deviation:.{digits}f}"
@@ -35,11 +36,7 @@ def _seeds_note(table: Table) -> str:
 
 
 def _notes(table: Table) -> tuple[str, ...]:
-    if not all(
-        score is None or score.runs is not None for row in table.rows for score in row.scores
-    ):
-        return table.notes
-    return (_seeds_note(table), *table.notes)
+    return (_seeds_note(table), *table.notes) if table.averaged else table.notes
 
 
 def _cells(
@@ -73,6 +70,10 @@ def _gains(table: Table, percent_sign: str) -> list[str] | None:
     return [_MISSING if gain is None else f"{gain:+.1f}{percent_sign}" for gain in gains]
 
 
+def _last_row(table: Table) -> str:
+    return "Overhead" if table.lower_is_better else "Gain"
+
+
 def to_markdown(table: Table) -> str:
     """Render as GitHub-flavoured Markdown; the second best is underlined by ``<u>``."""
     groups = list(dict.fromkeys(column.group for column in table.columns))
@@ -99,7 +100,7 @@ def to_markdown(table: Table) -> str:
             )
     gains = _gains(table, " %")
     if gains:
-        lines.append(f"| Gain | {' | '.join(gains)} |")
+        lines.append(f"| {_last_row(table)} | {' | '.join(gains)} |")
     lines += ["", " ".join(_notes(table))]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -162,7 +163,7 @@ def to_latex(table: Table) -> str:
             lines.append(rf"\quad (paper) & {paper} \\")
     gains = _gains(table, r"\%")
     if gains:
-        lines.append(rf"Gain & {' & '.join(gains)} \\".replace(_MISSING, "--"))
+        lines.append(rf"{_last_row(table)} & {' & '.join(gains)} \\".replace(_MISSING, "--"))
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [rf"\par\smallskip {_escape(' '.join(_notes(table)))}", r"\end{table}"]
     return "\n".join(lines) + "\n"

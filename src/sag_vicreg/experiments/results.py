@@ -36,7 +36,10 @@ class Result:
     half_samples
         The same keys, where the evaluation has half-samples.
     seconds
-        ``train`` and ``evaluate``, wall clock, for the next estimate.
+        ``train`` and ``evaluate``, wall clock.
+    failure
+        Why there are no scores: a training that stopped itself (it diverged or collapsed) is a
+        result too, and would stop itself again.
     """
 
     kind: str
@@ -52,6 +55,7 @@ class Result:
     half_samples: Mapping[str, Spread]
     seconds: Mapping[str, float]
     versions: Mapping[str, str]
+    failure: str | None = None
 
     @property
     def file_name(self) -> str:
@@ -98,4 +102,4 @@ def average(results: Sequence[Result], score: str) -> Score | None:
     seeds = [result.seed for result in results]
     if len(set(seeds)) < len(seeds):
         raise InputError(f"the same seed twice in one average: seeds {sorted(seeds)}")
-    return Score.of([result.scores[score] for result in results])
+    return Score.of([result.scores[score] for result in results if result.failure is None])

@@ -65,10 +65,17 @@ class Table:
     rows: tuple[Row, ...]
     percent: bool = False
     lower_is_better: bool = False
+    ranked: bool = True
+    averaged: bool = True
     notes: tuple[str, ...] = field(default=())
 
     def standing(self, column: int) -> tuple[str | None, str | None]:
-        """Return the best and the second-best method of a column, of those that have finished."""
+        """Return the best and the second-best method of a column, of those that have finished.
+
+        Neither where rows are not rivals (``ranked`` is False), as in a table of differences.
+        """
+        if not self.ranked:
+            return None, None
         finished = [(row.scores[column], row.method) for row in self.rows]
         ranked = sorted(
             ((score.mean, method) for score, method in finished if score is not None),

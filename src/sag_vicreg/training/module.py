@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
-from sag_vicreg.errors import InputError
+from sag_vicreg.errors import InputError, TrainingStopped
 from sag_vicreg.losses import LossTerms
 from sag_vicreg.methods import Method, Moment
 from sag_vicreg.methods.backbone import uses_channels_last
@@ -95,7 +95,7 @@ class TrainingModule(pl.LightningModule):
             if not self.terms.total.isfinite():
                 raise InputError(f"the loss is {self.terms.total.item()}")
         except InputError as error:
-            raise InputError(
+            raise TrainingStopped(
                 f"training has diverged at step {moment.step} ({error}): lower "
                 f"optimizer.base_lr; {self.checkpoints.kept()}"
             ) from error

@@ -15,7 +15,7 @@ from rich.progress import (
 )
 
 from sag_vicreg.artifacts import Run
-from sag_vicreg.errors import InputError
+from sag_vicreg.errors import TrainingStopped
 from sag_vicreg.training.measures import COLLAPSED, MEASURES, Probe
 from sag_vicreg.training.metrics import MetricsLog
 from sag_vicreg.training.module import TrainingModule
@@ -66,7 +66,7 @@ class Watch(pl.Callback):
 
     def _refuse_collapse(self, spread: float, done: int, module: TrainingModule) -> None:
         if spread < COLLAPSED:
-            raise InputError(
+            raise TrainingStopped(
                 f"the embedding has collapsed at step {done}: all probe images point the same way "
                 f"(spread {spread:.1e} of 1); lower optimizer.base_lr or raise batch_size; "
                 f"{module.checkpoints.kept()}"

@@ -1,0 +1,44 @@
+"""`sag-vicreg figure`: the paper's figures."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def figure(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="spectral, query, pairs, rand-levels, rand-clusters, separability, centroids; "
+            "or the printed number: 1, 2, 3, 4a, 4b, 5, 6."
+        ),
+    ],
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Run folders (query, pairs, centroids) or results (rand-*)."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to draw: .png, .svg or .pdf.  [default: NAME.png]")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="Dataset to embed.")] = None,
+    classes: Annotated[
+        str | None, typer.Option(help="all, first or second half; by default the unseen one.")
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option(help="Id of the query image; by default a seeded draw.")
+    ] = None,
+    count: Annotated[int, typer.Option(min=1, help="Neighbours or pairs to show.")] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of whatever is drawn at random.")] = 0,
+) -> None:
+    """Draw a figure of the paper from trained models and saved results.
+
+    Example: `sag-vicreg figure separability --out figure5.png`
+    """
+    from sag_vicreg.experiments.drawings import Sources, draw_figure
+    from sag_vicreg.figures.style import check_figure_path, save_figure
+
+    out = check_figure_path(out or Path(f"{name}.png"))
+    sources = Sources(runs or (), dataset, classes, query, seed, count)
+    save_figure(draw_figure(name, sources), out)
+    typer.echo(f"wrote {out}")

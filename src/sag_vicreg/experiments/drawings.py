@@ -1,0 +1,237 @@
+"""The paper's figures, drawn from run folders and saved results.
+
+Each function gathers arrays and hands them to :mod:`sag_vicreg.figures`, which only draws.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sag_vicreg.artifacts import Embeddings, Run
+from sag_vicreg.errors import InputError, require_train_extra, unknown_name
+from sag_vicreg.experiments.declarations import METHOD_LABELS, ImageSet
+from sag_vicreg.experiments.scoring import embed_once
+from sag_vicreg.recipes import Recipe, load_recipe
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Caltech-256 classes the paper's caption speaks of, and a few of their kin.
+CALTECH_GROUPS = {
+    "aquatic": (
+        *("052.crab-101", "057.dolphin-101", "087.goldfish", "106.horseshoe-crab"),
+        *("124.killer-whale", "148.mussels", "150.octopus", "201.starfish-101"),
+    ),
+    "people": ("119.jesus-christ", "159.people", "205.superman", "253.faces-easy-101"),
+    "instruments": (
+        *("063.electric-guitar-101", "077.french-horn", "091.grand-piano-101", "098.harp"),
+        "136.mandolin",
+    ),
+    "vehicles": ("072.fire-truck", "145.motorbikes-101", "178.school-bus", "252.car-side-101"),
+}
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a figure is drawn from: run folders, and the images they embed where it needs any."""
+
+    runs: Sequence[Path] = ()
+    dataset: str | None = None
+    classes: str | None = None
+    query: str | None = None
+    seed: int = 0
+    count: int = 5
+
+
+def _recipe(folder: Path) -> Recipe:
+    if not Run(folder).recipe.is_file():
+        raise InputError(f"{folder} is no run folder: it holds no {Run(folder).recipe.name}")
+    return load_recipe(Run(folder).recipe)
+
+
+def _label(recipe: Recipe) -> str:
+    return METHOD_LABELS[recipe.method.name]
+
+
+def _need_runs(sources: Sources, least: int, figure: str) -> list[Recipe]:
+    if len(sources.runs) < least:
+        what = "a run folder" if least == 1 else "run folders of the models to compare"
+        raise InputError(f"figure {figure} is drawn from {what}: name them after the figure")
+    require_train_extra(f"figure {figure}")
+    return [_recipe(folder) for folder in sources.runs]
+
+
+def _unseen_images(sources: Sources, recipe: Recipe) -> ImageSet:
+    """Return what the user asked for; else the half of the classes the model has not seen."""
+    other_half = {"first": "second", "second": "first"}
+    trained_on = recipe.dataset.classes
+    unseen = other_half.get(trained_on, "all") if isinstance(trained_on, str) else "all"
+    return ImageSet(sources.dataset or recipe.dataset.name, sources.classes or unseen)
+
+
+def _pixels(images: ImageSet, ids: Sequence[str]) -> list[NDArray[np.uint8]]:
+    from sag_vicreg.data import load_dataset
+
+    data = load_dataset(images.dataset, split=images.split, classes=images.classes)
+    place = {identity: row for row, identity in enumerate(data.ids)}
+    batch = data.batch([place[identity] for identity in ids])
+    return [np.asarray(image) for image in batch.permute(0, 2, 3, 1).numpy()]
+
+
+def _unit(embeddings: Embeddings) -> NDArray[np.float64]:
+    vectors: NDArray[np.float64] = embeddings.vectors.astype(np.float64)
+    norms: NDArray[np.float64] = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.maximum(norms, 1e-12)
+
+
+def draw_figure_query(sources: Sources) -> "Figure":
+    """Figure 2: a query of unseen classes and its nearest images under each model."""
+    from sag_vicreg.figures.query import Ranked, draw_query
+
+    recipes = _need_runs(sources, 2, "query")
+    images = _unseen_images(sources, recipes[0])
+    sets = [embed_once(Run(folder), images) for folder in sources.runs]
+    ids, labels = sets[0].ids, sets[0].labels
+    assert ids is not None
+    assert labels is not None
+    if sources.query is None:
+        # A seeded draw: nobody picked the image for what it shows.
+        query = int(np.random.default_rng(sources.seed).integers(len(ids)))
+    else:
+        found = np.flatnonzero(ids == sources.query)
+        if not found.size:
+            raise InputError(f"no image '{sources.query}': ids are like '{ids[0]}'")
+        query = int(found[0])
+    rows = []
+    for recipe, embeddings in zip(recipes, sets, strict=True):
+        unit = _unit(embeddings)
+        cosines = unit @ unit[query]
+        nearest = [int(i) for i in np.argsort(-cosines, kind="stable") if i != query]
+        nearest = nearest[: sources.count]
+        rows.append(
+            Ranked(
+                _label(recipe),
+                _pixels(images, ids[nearest].tolist()),
+                labels[nearest].tolist(),
+                cosines[nearest].tolist(),
+            )
+        )
+    return draw_query(_pixels(images, [str(ids[query])])[0], str(labels[query]), rows)
+
+
+def draw_figure_pairs(sources: Sources) -> "Figure":
+    """Figure 3: non-trivial pairs of a trained model's walk over one training batch."""
+    from sag_vicreg.experiments.walks import walk_pairs
+    from sag_vicreg.figures.pairs import draw_pairs
+
+    _need_runs(sources, 1, "pairs")
+    pairs = walk_pairs(Run(sources.runs[0]), count=sources.count, seed=sources.seed)
+    return draw_pairs(
+        pairs.starts,
+        pairs.ends,
+        start_classes=pairs.start_classes,
+        end_classes=pairs.end_classes,
+        weights=pairs.weights,
+    )
+
+
+def draw_figure_centroids(sources: Sources) -> "Figure":
+    """Figure 6: UMAP of the class centroids of another dataset, one panel a model."""
+    import umap
+
+    from sag_vicreg.figures.centroids import draw_centroids
+
+    recipes = _need_runs(sources, 1, "centroids")
+    images = ImageSet(sources.dataset or "caltech256", sources.classes or "all")
+    panels: dict[str, NDArray[np.floating[Any]]] = {}
+    names: list[str] = []
+    for folder, recipe in zip(sources.runs, recipes, strict=True):
+        embeddings = embed_once(Run(folder), images)
+        assert embeddings.labels is not None
+        names = sorted({str(label) for label in embeddings.labels})
+        unit = _unit(embeddings)
+        centroids = np.stack([unit[embeddings.labels == name].mean(axis=0) for name in names])
+        reducer = umap.UMAP(
+            n_neighbors=min(15, len(names) - 1), metric="cosine", random_state=sources.seed
+        )
+        panels[f"{_label(recipe)}, trained on {recipe.dataset.name}"] = reducer.fit_transform(
+            centroids
+        )
+    return draw_centroids(panels, names, groups=_groups(images.dataset, names))
+
+
+def _groups(dataset: str, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    """Return the classes to colour: the paper's on Caltech-256, else the coarsest level's."""
+    if dataset == "caltech256":
+        return CALTECH_GROUPS
+    from sag_vicreg.hierarchy import load_hierarchy
+
+    hierarchy = load_hierarchy(dataset)
+    members = hierarchy.labels_at(1)
+    known = set(names)
+    groups = {
+        group: [c for c, m in zip(hierarchy.classes, members, strict=True) if m == i and c in known]
+        for i, group in enumerate(hierarchy.names_at(1))
+    }
+    return {group: classes for group, classes in groups.items() if classes}
+
+
+def draw_figure_spectral(sources: Sources) -> "Figure":
+    """Figure 1: SpectralNet tears a cluster it has not seen."""
+    require_train_extra("figure spectral")
+    from sag_vicreg.figures.unseen_cluster import draw_unseen_cluster
+    from sag_vicreg.methods.unseen_cluster import unseen_cluster
+
+    return draw_unseen_cluster(**asdict(unseen_cluster(seed=sources.seed)))
+
+
+def draw_figure_separability(sources: Sources) -> "Figure":
+    """Figure 5: separable without structure, structure without separability."""
+    from sag_vicreg.experiments.separability import separability
+    from sag_vicreg.figures.separability import draw_separability
+
+    drawn = separability(seed=sources.seed)
+    titles = []
+    for view in drawn.views:
+        title = f"{view.name}\nlinear accuracy {view.linear_accuracy:.2f}"
+        if view.similarity is not None:
+            s = view.similarity
+            title += f"\nLCA Spearman {s.lca.spearman:.2f}, cophenetic {s.cophenetic.d1_to_p2:.2f}"
+        titles.append(title)
+    return draw_separability(
+        [view.points for view in drawn.views],
+        [view.linkage for view in drawn.views],
+        drawn.labels,
+        titles=titles,
+    )
+
+
+FIGURES: dict[str, Callable[[Sources], "Figure"]] = {
+    "spectral": draw_figure_spectral,
+    "query": draw_figure_query,
+    "pairs": draw_figure_pairs,
+    "separability": draw_figure_separability,
+    "centroids": draw_figure_centroids,
+}
+# The numbers printed in the paper.
+NUMBERS = {
+    "1": "spectral",
+    "2": "query",
+    "3": "pairs",
+    "4a": "rand-levels",
+    "4b": "rand-clusters",
+    "5": "separability",
+    "6": "centroids",
+}
+
+
+def draw_figure(name: str, sources: Sources) -> "Figure":
+    """Draw a figure by its name or its printed number."""
+    name = NUMBERS.get(name, name)
+    if name not in FIGURES:
+        raise unknown_name("figure", name, [*FIGURES, *NUMBERS])
+    return FIGURES[name](sources)

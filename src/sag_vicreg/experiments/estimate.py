@@ -1,0 +1,90 @@
+"""How long a training will take: its steps, times the seconds of a step measured here and now."""
+
+import csv
+import hashlib
+import json
+import statistics
+import tempfile
+from pathlib import Path
+
+from sag_vicreg.artifacts import Run
+from sag_vicreg.experiments.store import Store
+from sag_vicreg.recipes import Recipe
+
+# Training images with all classes; the paper's halves hold about half of them.
+TRAINING_IMAGES = {
+    "cifar100": 50_000,
+    "imagenet100": 129_395,
+    "imagenet1k": 1_281_167,
+    "caltech256": 23_824,
+    "shapes": 9_600,
+}
+MEASURED_STEPS = 12
+WARMUP_STEPS = 4
+# What a step of the CPU scale is meant to take.
+UNMEASURED_STEP = 0.15
+
+
+def steps_of(recipe: Recipe) -> int:
+    """Return a training's optimiser steps; epochs are counted by the dataset's nominal size."""
+    images = TRAINING_IMAGES.get(recipe.dataset.name, 10_000)
+    if recipe.dataset.classes in ("first", "second"):
+        images //= 2
+    images = min(images, recipe.dataset.max_images or images)
+    return recipe.schedule.total_steps(images // (recipe.batch_size * recipe.accumulate))
+
+
+def step_shape(recipe: Recipe) -> str:
+    """Address what decides a step's time: architecture, method, batch and image size."""
+    content = recipe.model_dump(
+        mode="json",
+        include={"backbone", "method", "views", "batch_size", "accumulate", "precision"},
+    )
+    content["image_size"] = recipe.dataset.image_size
+    content["optimizer"] = recipe.optimizer.name
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def rehearsal(recipe: Recipe, steps: int) -> Recipe:
+    """Return the same training for a few steps on drawn images: no dataset needed, no measures."""
+    batches = recipe.batch_size * recipe.accumulate
+    return Recipe.model_validate(
+        recipe.model_dump()
+        | {
+            "dataset": {
+                "name": "shapes",
+                "image_size": recipe.dataset.image_size,
+                "max_images": max(2 * batches, 96),
+            },
+            "schedule": {"steps": steps, "warmup_share": 0.0},
+            "monitor": {"log_every": 1, "checkpoint_every": steps, "measure_every": 10 * steps},
+        }
+    )
+
+
+def measure_step(recipe: Recipe) -> float:
+    """Train a few real steps and return the median seconds of one, the first ones left out."""
+    from sag_vicreg.training import train
+
+    with tempfile.TemporaryDirectory(prefix="sag-vicreg-") as folder:
+        run = train(rehearsal(recipe, MEASURED_STEPS), Path(folder) / "run")
+        rates = _images_per_second(run)
+    return recipe.batch_size * recipe.accumulate / statistics.median(rates[WARMUP_STEPS:])
+
+
+def _images_per_second(run: Run) -> list[float]:
+    with run.metrics.open(encoding="utf-8", newline="") as file:
+        return [float(row["images_per_second"]) for row in csv.DictReader(file)]
+
+
+def seconds_of(recipe: Recipe, store: Store) -> float:
+    """Estimate a training's seconds; a shape of step is measured once and remembered."""
+    shape = step_shape(recipe)
+    if shape not in store.step_seconds():
+        store.remember_step(shape, measure_step(recipe))
+    return expected_seconds(recipe, store)
+
+
+def expected_seconds(recipe: Recipe, store: Store) -> float:
+    """Return the same from what is remembered, without measuring: good enough for a bar."""
+    return store.step_seconds().get(step_shape(recipe), UNMEASURED_STEP) * steps_of(recipe)

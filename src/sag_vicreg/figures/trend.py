@@ -1,0 +1,50 @@
+"""The replication's trend: a difference between two methods, by length of training."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sag_vicreg.figures.style import MARKERS, PALETTE, figure_style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def draw_trend(
+    differences: Mapping[str, Mapping[int, Sequence[float]]], *, ylabel: str
+) -> "Figure":
+    """Draw one line a score through the means, and every seed's difference as a faint point.
+
+    Parameters
+    ----------
+    differences
+        Score to (steps to the differences of each seed). Steps without any are left out.
+    ylabel
+        What is subtracted from what.
+    """
+    from matplotlib.figure import Figure
+
+    with figure_style():
+        figure = Figure(figsize=(6.2, 3.6))
+        axis = figure.subplots()
+        axis.axhline(0, color="#888888", linewidth=0.8)
+        for order, (name, by_steps) in enumerate(differences.items()):
+            known = {steps: values for steps, values in sorted(by_steps.items()) if values}
+            color = PALETTE[order]
+            # Scores are set a little apart, or their points would hide each other.
+            shift = 1 + 0.03 * (order - (len(differences) - 1) / 2)
+            for steps, values in known.items():
+                axis.scatter([steps * shift] * len(values), values, s=10, color=color, alpha=0.4)
+            axis.plot(
+                [steps * shift for steps in known],
+                [sum(values) / len(values) for values in known.values()],
+                color=color,
+                marker=MARKERS[order],
+                label=name,
+            )
+        ticks = sorted({steps for by_steps in differences.values() for steps in by_steps})
+        axis.set_xscale("log")
+        axis.set_xticks(ticks, [f"{steps:,}" for steps in ticks])
+        axis.minorticks_off()
+        axis.set(xlabel="training steps", ylabel=ylabel)
+        figure.legend(loc="outside right upper")
+    return figure

@@ -1,0 +1,184 @@
+"""The replication's plan and page, from invented results: stages, choice of rates, sentences."""
+
+from pathlib import Path
+
+import pytest
+
+from sag_vicreg.errors import InputError
+from sag_vicreg.experiments import Choices, Evaluation, Result, Store, request_table
+from sag_vicreg.experiments.findings import paired_differences, trend_table
+from sag_vicreg.experiments.page import BEGIN, END, generated_part, update_page
+from sag_vicreg.experiments.plan import model_label
+from sag_vicreg.experiments.replication import ABLATIONS, STAGES, halves, stage_states
+from sag_vicreg.experiments.results import Spread
+from sag_vicreg.experiments.search import RATES, chosen_rate, search_evaluations, tuned_by
+
+KEYS = {
+    "structure": [
+        *("lca.pearson", "lca.spearman", "lca.kendall"),
+        *("cophenetic.d1_to_p2", "cophenetic.d2_to_p1"),
+    ],
+    "selection": [f"knn.level{i}" for i in (1, 2, 3, 4)],
+    "levels": [f"{m}.level{i}" for m in ("knn", "probe") for i in (1, 2, 3, 4)],
+    "rand": [
+        *(f"rand.level{i}" for i in (1, 2, 3, 4)),
+        *(f"rand.clusters{i}" for i in range(20, 201, 20)),
+    ],
+}
+
+
+def result_of(planned: Evaluation, value: float, failure: str | None = None) -> Result:
+    scores = dict.fromkeys(KEYS[planned.kind], value)
+    return Result(
+        kind=planned.kind,
+        key=planned.key,
+        family=planned.family,
+        method=planned.method,
+        seed=planned.seed,
+        images={},
+        options={},
+        models=[recipe.model_dump(mode="json") for recipe in planned.recipes],
+        n_images=5000,
+        scores={} if failure else scores,
+        half_samples={key: Spread(value, 0.02) for key in scores},
+        seconds={"train": 100.0, "evaluate": 5.0},
+        versions={},
+        failure=failure,
+    )
+
+
+def search_results(best: float = 1.3) -> dict[str, Result]:
+    results = {}
+    for trial in search_evaluations("cifar100"):
+        rate = trial.recipes[0].optimizer.base_lr
+        results[trial.key] = result_of(trial, 0.2 if rate == best else 0.1)
+    return results
+
+
+def test_the_search_gives_every_method_the_same_rates_and_budget() -> None:
+    trials = search_evaluations("cifar100")
+    by_method: dict[str, set[tuple[float, int | None]]] = {}
+    for trial in trials:
+        (recipe,) = trial.recipes
+        by_method.setdefault(trial.method, set()).add(
+            (recipe.optimizer.base_lr, recipe.schedule.steps)
+        )
+        assert trial.images.split == "train"
+    assert len(set(map(frozenset, by_method.values()))) == 1
+    assert by_method["simclr"] == {(rate, 300) for rate in RATES}
+
+
+def test_the_rate_is_chosen_only_when_every_trial_has_ended() -> None:
+    results = search_results(best=4.0)
+    assert chosen_rate("cifar100", "vicreg", results) == 4.0
+    results.pop(next(t.key for t in search_evaluations("cifar100") if t.method == "vicreg"))
+    assert chosen_rate("cifar100", "vicreg", results) is None
+    assert chosen_rate("cifar100", "simclr", results) == 4.0
+
+
+def test_a_trial_that_diverged_is_not_chosen() -> None:
+    results = search_results(best=4.0)
+    for trial in search_evaluations("cifar100"):
+        if trial.recipes[0].optimizer.base_lr == 4.0:
+            results[trial.key] = result_of(trial, 0.0, failure="the loss is nan at step 9")
+    assert chosen_rate("cifar100", "vicreg", results) in (0.4, 1.3)
+
+
+def test_what_follows_the_search_takes_its_rates() -> None:
+    tuned = tuned_by(search_results(best=0.4))
+    (recipe, other) = halves(tuned, steps=1000)[0].recipes
+    assert recipe.optimizer.base_lr == 0.4
+    assert (recipe.dataset.classes, other.dataset.classes) == ("first", "second")
+    assert tuned_by({})("cifar100", "vicreg") == ()
+
+
+def test_stages_share_what_they_can_and_ablate_one_factor_at_a_time() -> None:
+    tuned = tuned_by(search_results())
+    tables = {e.key for e in STAGES["halves"].evaluations(tuned)}
+    ablations = STAGES["ablation"].evaluations(tuned)
+    # The unchanged recipe is stage 2's own SAG-VICReg: nothing is trained twice.
+    assert len({e.key for e in ablations} - tables) == 3 * (len(ABLATIONS) - 1)
+    base = next(e for e in ablations if e.key in tables and e.seed == 0).recipes[0]
+    for planned in ablations:
+        changed = planned.recipes[0].model_dump()
+        plain = base.model_dump()
+        different = [
+            key
+            for key in (*plain["method"], "batch_size")
+            if changed["method"].get(key, changed.get(key))
+            != plain["method"].get(key, plain.get(key))
+        ]
+        assert len(different) == (0 if planned.key in tables else 1), different
+
+
+def test_published_results_count_as_done_for_the_tables(tmp_path: Path) -> None:
+    results = search_results()
+    tuned = tuned_by(results)
+    for planned in STAGES["halves"].evaluations(tuned):
+        results[planned.key] = result_of(planned, 0.3)
+    for result in results.values():
+        result.write(tmp_path)
+    known = Store(tmp_path / "empty", (tmp_path,)).results()
+    request = request_table("table1", Choices(scale="cpu", seeds=3), known)
+    assert all(e.key in known for e in request.evaluations)
+    assert "Unfinished" not in " ".join(request.table(known).notes)
+
+
+def test_unfinished_is_listed_as_unfinished() -> None:
+    results = search_results()
+    planned = STAGES["halves"].evaluations(tuned_by(results))
+    results[planned[0].key] = result_of(planned[0], 0.3)
+    page = generated_part(results)
+    assert "| Learning-rate search, 300 steps a trial | 12 of 12 | finished |" in page
+    assert "both halves | 1 of 12 | **unfinished** |" in page
+    assert "10,000 steps | 0 of 6 | **unfinished** |" in page
+    states = {state.stage.name: state.done for state in stage_states(results)}
+    assert states["halves"] == 1
+
+
+def test_differences_are_paired_by_seed_and_told_as_they_are() -> None:
+    results = search_results()
+    tuned = tuned_by(results)
+    for planned in halves(tuned, steps=1000):
+        value = 0.3 + 0.1 * planned.seed - (0.05 if planned.method == "sag-vicreg" else 0.0)
+        if planned.seed < 2 or planned.method == "vicreg":
+            results[planned.key] = result_of(planned, value)
+    differences = paired_differences(halves(tuned, steps=1000), results, "lca.pearson")
+    assert differences == pytest.approx([-0.05, -0.05])
+    score = trend_table(tuned, results).rows[0].scores[0]
+    assert score is not None
+    assert score.mean == pytest.approx(-0.05)
+    page = generated_part(results)
+    assert (
+        "- 1,000 steps, LCA Pearson: -0.050, the same sign in 2 of 2 seeds; "
+        "the paper's difference is +0.066 (disagrees in sign)." in page
+    )
+    assert "| 3,000 steps | — |" in page
+
+
+def test_the_page_keeps_what_people_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "replication.md"
+    path.write_text(f"# Ours\n\nby hand\n\n{BEGIN}\nold\n{END}\n\nmore by hand\n")
+    update_page(path, search_results())
+    text = path.read_text()
+    assert text.startswith("# Ours\n\nby hand\n")
+    assert text.endswith("more by hand\n")
+    assert "old" not in text
+    assert "chosen: 1.3" in text
+    update_page(path, search_results())
+    assert path.read_text() == text
+
+
+def test_a_page_without_its_markers_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "replication.md"
+    with pytest.raises(InputError, match="no page"):
+        update_page(path, {})
+    path.write_text("# Ours\n")
+    with pytest.raises(InputError, match="put both back"):
+        update_page(path, {})
+
+
+def test_labels_say_which_model() -> None:
+    (first, second) = halves(tuned_by({}), steps=1000)[0].recipes
+    assert model_label(first) == "cifar100/vicreg (first half) seed 0"
+    assert model_label(second) == "cifar100/vicreg (second half) seed 0"
