@@ -44,6 +44,7 @@ class BarlowTwinsLoss(TwoViewLoss):
 
     Examples
     --------
+    >>> import torch
     >>> z, z_prime = torch.randn(2, 32, 64, requires_grad=True)
     >>> BarlowTwinsLoss()(z, z_prime).total.backward()
     """

@@ -54,6 +54,7 @@ class NTXentLoss(TwoViewLoss):
 
     Examples
     --------
+    >>> import torch
     >>> z, z_prime = torch.randn(2, 32, 64, requires_grad=True)
     >>> NTXentLoss(temperature=0.5, pairing=RandomWalkPairing(k=5))(z, z_prime).total.backward()
     """

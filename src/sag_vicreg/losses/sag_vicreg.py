@@ -16,6 +16,7 @@ class SAGVICRegLoss(VICRegLoss):
 
     Examples
     --------
+    >>> import torch
     >>> z, z_prime = torch.randn(2, 32, 64, requires_grad=True)
     >>> terms = SAGVICRegLoss(k=5)(z, z_prime, generator=torch.Generator().manual_seed(0))
     >>> terms.total.backward()

@@ -29,6 +29,7 @@ class VICRegLoss(TwoViewLoss):
 
     Examples
     --------
+    >>> import torch
     >>> z, z_prime = torch.randn(2, 32, 64, requires_grad=True)
     >>> terms = VICRegLoss()(z, z_prime)
     >>> terms.total.backward()

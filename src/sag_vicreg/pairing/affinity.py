@@ -83,6 +83,7 @@ def neighbor_affinity(
 
     Examples
     --------
+    >>> import torch
     >>> z = torch.eye(4)
     >>> affinity = neighbor_affinity(z, z, k=2)
     >>> affinity.indices[:, 0].tolist()

@@ -42,6 +42,7 @@ class RandomWalkPairing(nn.Module):
 
     Examples
     --------
+    >>> import torch
     >>> pairing = RandomWalkPairing(k=5)
     >>> walked = pairing(torch.randn(32, 16), torch.randn(32, 16))
     >>> walked.z_partner.shape

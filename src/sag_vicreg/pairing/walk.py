@@ -54,6 +54,8 @@ def random_walk(
 
     Examples
     --------
+    >>> import torch
+    >>> from sag_vicreg.pairing import neighbor_affinity
     >>> z = torch.eye(4)
     >>> random_walk(neighbor_affinity(z, z, k=1)).indices.tolist()
     [0, 1, 2, 3]
