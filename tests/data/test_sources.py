@@ -1,7 +1,6 @@
 """Folders and parquet files: read alike, and refused when broken."""
 
 import os
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from PIL import Image
+from torch.utils.data import DataLoader, Dataset
 
+from sag_vicreg.data import ImageDataset, dataset_names, load_dataset, make_views
 from sag_vicreg.data import catalog as catalog_module
-from sag_vicreg.data import check_dataset, dataset_names, load_dataset, make_views
 from sag_vicreg.data import decode as decode_module
 from sag_vicreg.errors import InputError
 from sag_vicreg.hierarchy import load_hierarchy
 
+# Of the `folder` fixture.
 CLASSES = ("ant", "bee", "cat", "dog")
 
 
@@ -29,19 +30,6 @@ def encoded(image: Image.Image, path: Path, suffix: str = ".png") -> bytes:
     file = path / f"picture{suffix}"
     image.save(file)
     return file.read_bytes()
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Four classes of ten pictures, no split of their own."""
-    root = tmp_path / "pets"
-    for label, name in enumerate(CLASSES):
-        (root / name).mkdir(parents=True)
-        for place in range(10):
-            picture(10 * label + place).save(root / name / f"{place}.png")
-    (root / "ant" / ".hidden.png").write_bytes(b"no picture")
-    (root / "ant" / "notes.txt").write_text("not a picture")
-    return root
 
 
 # What every source gives.
@@ -230,6 +218,31 @@ def test_crops_cut_while_decoding_use_the_whole_picture(folder: Path) -> None:
         assert torch.equal(crops[row].permute(1, 2, 0), torch.from_numpy(expected.copy()))
 
 
+class Steps(Dataset[list[torch.Tensor]]):
+    """What a training loop's workers do: draw for a step from its number, cut, hand over."""
+
+    def __init__(self, data: ImageDataset) -> None:
+        self.data, self.views = data, make_views("vicreg", 12)
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, step: int) -> list[torch.Tensor]:
+        draws = self.views.draw(8, torch.Generator().manual_seed(step))
+        return self.data.crops(range(8 * step, 8 * step + 8), draws)
+
+
+def test_the_number_of_workers_changes_nothing(folder: Path) -> None:
+    steps = Steps(load_dataset(f"folder:{folder}", resident=False))
+    alone, shared = (
+        list(DataLoader(steps, batch_size=None, num_workers=workers)) for workers in (0, 2)
+    )
+    assert len(alone) == len(shared) == 4
+    for here, there in zip(alone, shared, strict=True):
+        assert all(torch.equal(a, b) for a, b in zip(here, there, strict=True))
+    assert not torch.equal(alone[0][0], alone[0][1])
+
+
 def test_the_cache_is_used_until_the_source_changes(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,139 +284,6 @@ def test_a_cache_that_cannot_be_written_costs_nothing(
     monkeypatch.setattr(decode_module, "_WORTH_CACHING_SECONDS", 0.0)
     (tmp_path / "cache").write_text("a file where the folder should be")
     assert len(load_dataset(f"folder:{folder}")) == 32
-
-
-# Bad input.
-
-
-def test_a_corrupt_image_is_named_or_skipped_with_a_count(folder: Path) -> None:
-    broken = folder / "bee" / "3.png"
-    broken.write_bytes(broken.read_bytes()[:60])
-    name = f"folder:{folder}"
-    with pytest.raises(InputError, match=r"bee/3\.png is not a readable image"):
-        load_dataset(name, split="all")
-    for resident in (True, False):
-        with pytest.warns(UserWarning, match="skipped 1 corrupt images of 40"):
-            data = load_dataset(name, split="all", skip_corrupt=True, resident=resident)
-        assert len(data) == 39
-        assert "bee/3.png" not in data.ids
-        assert data.batch(range(39)).shape == (39, 3, 16, 16)
-    whole = load_dataset(name, split="all", resident=False)
-    with pytest.raises(InputError, match=r"bee/3\.png is not a readable image"):
-        whole.batch(range(40))
-
-
-def test_a_sound_dataset_gives_no_warning(folder: Path) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        load_dataset(f"folder:{folder}", skip_corrupt=True)
-
-
-def test_nothing_but_corrupt_images(tmp_path: Path) -> None:
-    (tmp_path / "0.png").write_bytes(b"nothing")
-    with pytest.raises(InputError, match=r"0\.png is not a readable image"):
-        load_dataset(f"folder:{tmp_path}", skip_corrupt=True)
-    with pytest.raises(InputError, match="none of the 1 images can be decoded"):
-        load_dataset(f"folder:{tmp_path}", skip_corrupt=True, image_size=8)
-
-
-def test_unknown_names_and_missing_roots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SAG_VICREG_DATA", raising=False)
-    with pytest.raises(InputError, match="did you mean 'cifar100'"):
-        load_dataset("cifar10")
-    with pytest.raises(InputError, match="where is cifar100"):
-        load_dataset("cifar100")
-    with pytest.raises(InputError, match="nowhere does not exist"):
-        load_dataset("caltech256", root=tmp_path / "nowhere")
-    with pytest.raises(InputError, match="nowhere does not exist"):
-        load_dataset(f"folder:{tmp_path}/nowhere")
-    with pytest.raises(InputError, match="write parquet:PATH"):
-        load_dataset("parquet:")
-    with pytest.raises(InputError, match="unknown dataset 'files:x'"):
-        load_dataset("files:x")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"split": "val"}, "unknown split 'val'"),
-        ({"split": "all"}, "shapes comes as train and test"),
-        ({"classes": "firs"}, "did you mean 'first'"),
-        ({"classes": ["one_plain_clove"]}, "did you mean 'one_plain_clover'"),
-        ({"classes": [48]}, "classes go from 0 to 47"),
-        ({"classes": []}, "list of classes is empty"),
-        ({"max_images": 0}, "max_images is 0"),
-        ({"image_size": 0}, "image_size is 0"),
-        ({"seed": -1}, "seed is -1"),
-    ],
-)
-def test_options_that_make_no_sense(options: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        load_dataset("shapes", **options)  # type: ignore[arg-type]
-
-
-def test_half_a_folder(folder: Path, tmp_path: Path) -> None:
-    picture(0).save(folder / "loose.png")
-    with pytest.raises(InputError, match=r"both class folders and loose images such as loose\.png"):
-        load_dataset(f"folder:{folder}")
-    (folder / "loose.png").unlink()
-    (folder / "empty").mkdir()
-    with pytest.raises(InputError, match=r"empty holds no images: half a dataset"):
-        load_dataset(f"folder:{folder}")
-    (folder / "empty").rename(folder / "train")
-    with pytest.raises(InputError, match="has no folder 'test': half of the dataset"):
-        load_dataset(f"folder:{folder}", split="test")
-    with pytest.raises(InputError, match="holds no images and no class folders"):
-        load_dataset(f"folder:{folder}", split="train")
-    with pytest.raises(InputError, match=r"0\.png is not a folder"):
-        load_dataset(f"folder:{folder / 'ant' / '0.png'}")
-
-
-def test_broken_parquet(tmp_path: Path) -> None:
-    path = tmp_path / "x.parquet"
-    pq.write_table(pa.table({"text": ["a"], "label": [0]}), path)
-    with pytest.raises(InputError, match=r"has no image column: .* its columns are text, label"):
-        load_dataset(f"parquet:{path}")
-    path.write_bytes(b"PAR1 and then nothing")
-    with pytest.raises(InputError, match="not a readable parquet file"):
-        load_dataset(f"parquet:{path}")
-    image = encoded(picture(0), tmp_path)
-    pq.write_table(pa.table({"img": [image, None], "label": [0, 1]}), path)
-    with pytest.raises(InputError, match=r"x\.parquet row 1 has no image"):
-        load_dataset(f"parquet:{path}", split="all")
-    pq.write_table(pa.table({"img": [image, image], "label": [0, None]}), path)
-    with pytest.raises(InputError, match="1 missing labels"):
-        load_dataset(f"parquet:{path}")
-    pq.write_table(pa.table({"img": [image, image], "label": [0, -2]}), path)
-    with pytest.raises(InputError, match="labels -2 to 0"):
-        load_dataset(f"parquet:{path}")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"holds no \.parquet files"):
-        load_dataset(f"parquet:{tmp_path / 'empty'}")
-
-
-def test_half_of_a_named_dataset(tmp_path: Path, folder: Path) -> None:
-    with pytest.raises(InputError, match="holds no CIFAR-100: expected"):
-        load_dataset("cifar100", root=tmp_path)
-    with pytest.raises(InputError, match="expected a folder 256_ObjectCategories"):
-        load_dataset("caltech256", root=tmp_path)
-    folder.rename(tmp_path / "256_ObjectCategories")
-    with pytest.raises(InputError, match="holds 4 of 256 categories and lacks categories 001, 002"):
-        load_dataset("caltech256", root=tmp_path)
-    (tmp_path / "256_ObjectCategories").rename(tmp_path / "train")
-    with pytest.raises(InputError, match="lacks 100 of 100 class folders: n01440764"):
-        load_dataset("imagenet100", root=tmp_path)
-    with pytest.raises(InputError, match="lacks 1000 of 1000 class folders"):
-        load_dataset("imagenet", root=tmp_path)
-    with pytest.raises(InputError, match="lacks 99 of 100 class folders: apple"):
-        load_dataset("cifar100", root=tmp_path)
-
-
-def test_check_dataset_looks_without_decoding(tmp_path: Path, folder: Path) -> None:
-    check_dataset("shapes")
-    check_dataset(f"folder:{folder}")
-    with pytest.raises(InputError, match="holds no CIFAR-100"):
-        check_dataset("cifar100", root=tmp_path)
 
 
 def test_the_catalog_lists_every_name() -> None:

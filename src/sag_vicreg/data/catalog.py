@@ -84,7 +84,7 @@ def load_dataset(
     classes
         ``"all"``, ``"first"`` or ``"second"`` half of the classes, or a list of names or indices.
     image_size
-        Height and width of the images; by default the source's own, 224 for photographs.
+        Height and width of the images; by default the first image's short side, 224 at most.
     max_images
         At most this many, as equally from every class as possible.
     seed
@@ -120,7 +120,11 @@ def load_dataset(
     pixels = records.pixels
     if pixels is not None:
         if pixels.shape[-1] != size:
-            _refuse_too_large(fits, name, size)
+            if not fits:
+                raise InputError(
+                    f"{name} at {size} px does not fit in memory: leave image_size out and let the "
+                    "views enlarge, or load fewer images (max_images)"
+                )
             pixels = resize_squares(pixels, size)
     elif resident or (resident is None and fits):
         records, pixels = _decode(records, size, entry.name.partition(":")[0], skip_corrupt)
@@ -214,14 +218,6 @@ def _own_size(entry: Entry, records: Records) -> int:
         return DIGITS_SIZE if entry.name == "digits" else int(records.pixels.shape[-1])
     assert records.encoded is not None
     return min(PHOTOGRAPH_SIZE, *records.encoded.open(0).size)
-
-
-def _refuse_too_large(fits: bool, name: str, size: int) -> None:
-    if not fits:
-        raise InputError(
-            f"{name} at {size} px does not fit in memory: leave image_size out and let the views "
-            "enlarge, or load fewer images (max_images)"
-        )
 
 
 def _decode(
