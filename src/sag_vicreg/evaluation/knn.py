@@ -41,7 +41,6 @@ class KNNScores:
             "vote": self.vote,
             "temperature": self.temperature,
             "near_ties": self.near_ties,
-            "accuracy": list(self.accuracy),
         }
 
 

@@ -1,0 +1,106 @@
+"""Structure against the known hierarchy: the embedding's tree of classes and the class tree.
+
+Both trees have the classes as leaves. The embedding's is the Ward tree of the class centroids. The
+class tree has nodes of many children and no order of merges, so of the LCA distances in
+:mod:`sag_vicreg.structure` only ``level`` means the same in both: the longest chain of edges from
+the lowest common ancestor down to a leaf. In a class tree, whose leaves are all equally deep, that
+is half the number of edges between the two classes: 1 for siblings, ``n_levels`` for classes that
+meet only at the root.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sag_vicreg.errors import InputError
+from sag_vicreg.evaluation.checks import check_vectors, unit_rows
+from sag_vicreg.evaluation.levels import labels_by_level
+from sag_vicreg.hierarchy import Hierarchy
+from sag_vicreg.structure import Tree, ward_tree
+
+
+@dataclass(frozen=True)
+class ClassTreeScores:
+    """Correlation of LCA levels over all pairs of classes: Ward tree of centroids, class tree."""
+
+    pearson: float
+    spearman: float
+    kendall: float
+    n_classes: int
+    geometry: str
+    ties: int
+    """Merges of the Ward tree that had another choice as good."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the correlations and settings as plain values."""
+        return {
+            "pearson": self.pearson,
+            "spearman": self.spearman,
+            "kendall": self.kendall,
+            "n_classes": self.n_classes,
+            "lca": "level",
+            "geometry": self.geometry,
+            "ties": self.ties,
+        }
+
+
+def class_tree_similarity(
+    vectors: ArrayLike, labels: ArrayLike, hierarchy: Hierarchy, *, geometry: str = "cosine"
+) -> ClassTreeScores | None:
+    """Correlate how high two classes meet in the embedding with how high they meet by name.
+
+    Parameters
+    ----------
+    vectors
+        Embeddings (n, d).
+    labels
+        Class names or indices, one per point; classes without a point are left out.
+    hierarchy
+        The class tree.
+    geometry
+        Of the Ward tree, as in :func:`~sag_vicreg.structure.ward_tree`. Under ``"cosine"`` and
+        ``"spherical"`` a centroid is the mean of unit vectors.
+
+    Returns
+    -------
+    ClassTreeScores or None
+        None where the classes that occur are all equally far apart in the class tree, as in a
+        hierarchy of one level.
+    """
+    from scipy.stats import kendalltau, pearsonr, spearmanr
+
+    points = check_vectors(vectors, "vectors")
+    classes = labels_by_level(labels, hierarchy, len(points), "vectors")[-1]
+    present, index = np.unique(classes, return_inverse=True)
+    if len(present) < 3:
+        raise InputError(f"{len(present)} classes have points: a tree of classes needs at least 3")
+    upper = np.triu_indices(len(present), k=1)
+    by_name = hierarchy.tree_distance()[np.ix_(present, present)][upper] // 2
+    if (by_name == by_name[0]).all():
+        return None
+    sums = np.zeros((len(present), points.shape[1]))
+    np.add.at(sums, index, points if geometry == "euclidean" else unit_rows(points))
+    tree = ward_tree(sums / np.bincount(index)[:, None], geometry=geometry)
+    by_embedding = lca_levels(tree)[upper]
+    return ClassTreeScores(
+        pearson=float(pearsonr(by_embedding, by_name).statistic),
+        spearman=float(spearmanr(by_embedding, by_name).statistic),
+        kendall=float(kendalltau(by_embedding, by_name).statistic),
+        n_classes=len(present),
+        geometry=geometry,
+        ties=tree.ties,
+    )
+
+
+def lca_levels(tree: Tree) -> NDArray[np.int64]:
+    """Return the level of the lowest common ancestor of every two leaves, (n, n)."""
+    levels = np.zeros((tree.n, tree.n), dtype=np.int64)
+    for merge, (left, right) in enumerate(tree.children, start=tree.n):
+        ours, theirs = (
+            tree.leaf_order[tree.starts[node] : tree.starts[node] + tree.sizes[node]]
+            for node in (left, right)
+        )
+        levels[np.ix_(ours, theirs)] = levels[np.ix_(theirs, ours)] = tree.levels[merge]
+    return levels

@@ -1,0 +1,145 @@
+"""Spectral clustering into many numbers of clusters from one graph and one set of eigenvectors.
+
+The clustering is scikit-learn's ``SpectralClustering(affinity="nearest_neighbors")`` by cosine: the
+k-NN graph, each point its own first neighbour, symmetrised by the mean; the normalised Laplacian's
+lowest eigenvectors, divided by the root of the degree; k-means on as many of them as there are
+clusters. Eigenvectors do not depend on the number of clusters, so the largest number's serve all.
+"""
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import eigh
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import eigsh
+
+from sag_vicreg.evaluation.checks import Array, unit_rows
+from sag_vicreg.evaluation.neighbors import nearest
+from sag_vicreg.progress import track
+
+Ints = NDArray[np.int64]
+
+# Below this, and where many of the eigenvectors are wanted, the dense solver is the faster one.
+_DENSE = 1000
+# Restarts of k-means; the eigenvectors separate the clusters, so more change nothing that shows.
+_RESTARTS = 3
+_BLOCK = 2048
+
+
+@dataclass(frozen=True)
+class Clusterings:
+    """Clusterings of one set of points by their number of clusters."""
+
+    labels: dict[int, Ints]
+    components: int
+    """Connected components of the k-NN graph, before they were tied together."""
+
+
+def spectral_clusterings(
+    vectors: Array, counts: Iterable[int], *, n_neighbors: int, seed: int
+) -> Clusterings:
+    """Cluster ``vectors`` (n, d) into each of ``counts`` clusters.
+
+    A k-NN graph in several pieces has no order among its eigenvectors of eigenvalue 1, and more
+    pieces than clusters leave the result to chance. Pieces are therefore tied together first, each
+    to the point nearest to it outside, and their number is reported.
+    """
+    wanted = sorted(set(counts))
+    graph = _knn_graph(vectors, n_neighbors)
+    graph, components = _connect(graph, vectors)
+    embedding = _eigenvectors(graph, wanted[-1], seed)
+    labels = {
+        count: _kmeans(embedding[:, :count], count, seed)
+        for count in track(wanted, "spectral clustering")
+    }
+    return Clusterings(labels, components)
+
+
+def _knn_graph(vectors: Array, n_neighbors: int) -> sparse.csr_array:
+    n = len(vectors)
+    found = nearest(vectors, vectors, n_neighbors)
+    starts = np.arange(0, n * n_neighbors + 1, n_neighbors)
+    directed = sparse.csr_array(
+        (np.ones(n * n_neighbors), found.indices.ravel(), starts), shape=(n, n)
+    )
+    return _without_loops((directed + directed.T) / 2)
+
+
+def _without_loops(graph: sparse.csr_array) -> sparse.csr_array:
+    edges = graph.tocoo()
+    between = edges.row != edges.col
+    return sparse.csr_array(
+        (edges.data[between], (edges.row[between], edges.col[between])), shape=graph.shape
+    )
+
+
+def _connect(graph: sparse.csr_array, vectors: Array) -> tuple[sparse.csr_array, int]:
+    """Tie the pieces of the graph together, each by one edge to its nearest point outside.
+
+    As in Borůvka's spanning tree, every round at least halves the number of pieces.
+    """
+    unit = unit_rows(vectors)
+    components, piece = connected_components(graph, directed=False)
+    pieces = components
+    while pieces > 1:
+        # The largest piece waits for the others to come to it.
+        rest = np.flatnonzero(piece != np.bincount(piece).argmax())
+        nearest_outside, similarity = _nearest_outside(unit, piece, rest)
+        # Per piece, the point most similar to something outside: last in this order.
+        order = np.lexsort((-rest, similarity, piece[rest]))
+        last = np.append(np.flatnonzero(np.diff(piece[rest][order])), len(rest) - 1)
+        ends = rest[order[last]], nearest_outside[order[last]]
+        bridge = sparse.csr_array((np.full(len(last), 0.5), ends), shape=graph.shape)
+        graph = graph + bridge.maximum(bridge.T)
+        pieces, piece = connected_components(graph, directed=False)
+    return graph, int(components)
+
+
+def _nearest_outside(
+    unit: NDArray[np.float32], piece: NDArray[np.int32], rows: Ints
+) -> tuple[Ints, NDArray[np.float32]]:
+    """Return for each of ``rows`` the most similar point of another piece, and the cosine."""
+    where = np.empty(len(rows), dtype=np.int64)
+    similarity = np.empty(len(rows), dtype=np.float32)
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK]
+        product = unit[block] @ unit.T
+        product[piece[block][:, None] == piece[None, :]] = -np.inf
+        best = product.argmax(axis=1)
+        where[start : start + _BLOCK] = best
+        similarity[start : start + _BLOCK] = product[np.arange(len(block)), best]
+    return where, similarity
+
+
+def _eigenvectors(graph: sparse.csr_array, count: int, seed: int) -> NDArray[np.float64]:
+    """Return the ``count`` smoothest functions on the graph, smoothest first, (n, count).
+
+    The lowest eigenvectors of the normalised Laplacian ``I - D^-1/2 A D^-1/2`` are the top ones of
+    its second term. Lanczos finds those without factorising anything: k-NN graphs of
+    high-dimensional points fill a factorisation nearly completely.
+    """
+    n = graph.shape[0]
+    root = 1 / np.sqrt(graph.sum(axis=0))
+    scaled = sparse.diags_array(root) @ graph @ sparse.diags_array(root)
+    if n <= _DENSE or 4 * count > n:
+        values, vectors = eigh(scaled.toarray(), subset_by_index=(n - count, n - 1))
+    else:
+        start = np.random.default_rng(seed).standard_normal(n)
+        values, vectors = eigsh(scaled, k=count, which="LA", v0=start, tol=1e-6)
+    smoothest: NDArray[np.float64] = vectors[:, np.argsort(-values)] * root[:, None]
+    return smoothest
+
+
+def _kmeans(points: NDArray[np.float64], count: int, seed: int) -> Ints:
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        # Fewer distinct points than clusters leave some clusters empty; the scores show it.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels: Ints = KMeans(count, n_init=_RESTARTS, random_state=seed).fit_predict(points)
+    return labels.astype(np.int64)

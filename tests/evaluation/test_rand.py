@@ -1,0 +1,153 @@
+"""Hierarchical Rand index: scikit-learn's clustering and scores as oracles, graphs in pieces."""
+
+import numpy as np
+import pytest
+from scipy.sparse.csgraph import connected_components
+from sklearn.cluster import SpectralClustering
+from sklearn.metrics import adjusted_rand_score, rand_score
+
+from sag_vicreg.errors import InputError
+from sag_vicreg.evaluation import rand_index, spectral
+from sag_vicreg.evaluation.rand import agreement
+from sag_vicreg.evaluation.spectral import spectral_clusterings
+from sag_vicreg.hierarchy import Hierarchy, load_hierarchy
+
+TREE = load_hierarchy("cifar100")
+
+
+def clustered(n: int, noise: float, classes: int = 100) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    center = sum(
+        rng.standard_normal((len(TREE.names_at(level)), 32))[TREE.labels_at(level)] / level
+        for level in range(1, 5)
+    )
+    labels = np.arange(n) % classes
+    return center[labels] + noise * rng.standard_normal((n, 32)), labels
+
+
+def oracle(vectors: np.ndarray, count: int) -> np.ndarray:
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    model = SpectralClustering(
+        count, affinity="nearest_neighbors", n_neighbors=10, random_state=0, eigen_tol=1e-8
+    )
+    return model.fit_predict(unit)
+
+
+@pytest.mark.parametrize("noise", [1.2, 2.0])
+def test_scores_equal_scikit_learns_spectral_clustering(noise: float) -> None:
+    vectors, labels = clustered(1500, noise)
+    counts = (3, 7, 20, 60, 100)
+    scores = rand_index(vectors, labels, TREE, cluster_counts=counts)
+    assert scores.components == 1  # in pieces, the oracle's result is arbitrary
+    assert [score.n_clusters for score in scores.by_count] == list(counts)
+    for score in scores.by_count:
+        expected = oracle(vectors, score.n_clusters)
+        assert score.rand == pytest.approx(rand_score(labels, expected), abs=0.01)
+        assert score.adjusted_rand == pytest.approx(adjusted_rand_score(labels, expected), abs=0.03)
+    assert [score.n_clusters for score in scores.by_level] == [3, 7, 20, 100]
+    assert scores.by_level[-1] == scores.by_count[-1]
+
+
+def test_dense_and_sparse_eigensolvers_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors, _ = clustered(900, 0.4)
+    options = {"counts": [5, 20], "n_neighbors": 10, "seed": 0}
+    dense = spectral_clusterings(vectors, **options)
+    monkeypatch.setattr(spectral, "_DENSE", 0)
+    sparse = spectral_clusterings(vectors, **options)
+    for count in (5, 20):
+        assert adjusted_rand_score(dense.labels[count], sparse.labels[count]) > 0.98
+
+
+def test_adjusted_rand_is_rand_against_chance() -> None:
+    rng = np.random.default_rng(0)
+    labels, clusters = rng.integers(0, 9, 400), rng.integers(0, 30, 400)
+    score = agreement(labels, clusters, 30)
+    assert score.rand == pytest.approx(score.by_chance, abs=0.005)
+    assert score.adjusted_rand == pytest.approx(
+        (score.rand - score.by_chance) / (1 - score.by_chance)
+    )
+
+
+def test_the_plain_index_rises_with_the_number_of_clusters_of_pure_noise() -> None:
+    noise, labels = np.random.default_rng(0).standard_normal((1500, 16)), np.arange(1500) % 100
+    scores = rand_index(noise, labels, TREE, cluster_counts=(5, 20, 80)).by_count
+    assert scores[0].rand < scores[1].rand < scores[2].rand
+    assert all(abs(score.adjusted_rand) < 0.01 for score in scores)
+
+
+def test_a_graph_in_pieces_is_tied_together_and_reported() -> None:
+    """A hundred far-apart points, each many times: the pieces must still group by superclass."""
+    vectors, labels = clustered(2000, 1e-4)
+    scores = rand_index(vectors, labels, TREE, cluster_counts=(100,))
+    assert scores.components == 100
+    assert scores.by_level[3].rand == 1.0
+    assert scores.by_level[0].adjusted_rand > 0.5
+    assert scores.to_dict()["rand"]["components"] == 100
+
+
+def test_bridges_go_to_the_nearest_point_outside() -> None:
+    angles = np.deg2rad([0, 1, 2, 20, 21, 22, 80, 81, 82])
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    graph = spectral._knn_graph(vectors, 3)
+    tied, components = spectral._connect(graph, vectors)
+    assert components == 3
+    assert connected_components(tied)[0] == 1
+    added = (tied - graph).tocoo()
+    edges = {
+        (int(i), int(j)) for i, j, v in zip(added.row, added.col, added.data, strict=True) if v
+    }
+    assert edges == {(2, 3), (3, 2), (5, 6), (6, 5)}
+
+
+def test_perfect_and_constant_embeddings() -> None:
+    labels = np.arange(500) % 100
+    perfect = rand_index(np.eye(100)[labels], labels, TREE, n_neighbors=5)
+    assert perfect.by_level[3].rand == 1.0
+    assert perfect.by_level[3].nmi == pytest.approx(1.0)
+    constant = rand_index(np.ones((500, 4)), labels, TREE)
+    assert all(abs(score.adjusted_rand) < 0.05 for score in constant.by_level)
+
+
+def test_only_classes_that_occur_count() -> None:
+    vectors, labels = clustered(300, 0.3, classes=10)
+    scores = rand_index(vectors, labels, TREE)
+    present = [len(np.unique(TREE.encode(labels, level))) for level in range(1, 5)]
+    assert [score.n_clusters for score in scores.by_level] == present
+    assert [score.n_clusters for score in scores.by_count] == [20, 40, 60, 80, 100, 120, 140]
+
+
+def test_results_repeat_exactly_and_are_named_by_level_and_count() -> None:
+    vectors, labels = clustered(400, 0.5)
+    scores = rand_index(vectors, labels, TREE, cluster_counts=(20, 10))
+    assert scores == rand_index(vectors, labels, TREE, cluster_counts=(20, 10))
+    content = scores.to_dict()
+    keys = {"level1", "level2", "level3", "level4", "clusters10", "clusters20"}
+    for measure in ("rand", "rand_by_chance", "ari", "nmi"):
+        assert keys <= content[measure].keys()
+    assert "by itself" in content["rand"]["note"]
+
+
+def test_a_level_of_one_group_is_trivially_right() -> None:
+    tree = Hierarchy((("all", "a"), ("all", "b"), ("all", "c")))
+    vectors, labels = clustered(60, 0.1, classes=3)
+    score = rand_index(vectors, labels, tree).by_level[0]
+    assert (score.n_clusters, score.rand) == (1, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_neighbors": 31}, "n_neighbors is 31 but there are 30 points"),
+        ({"n_neighbors": 1}, "n_neighbors is 1"),
+        ({"cluster_counts": (31,)}, "31 clusters of 30 points"),
+        ({"cluster_counts": (0,)}, "0 clusters"),
+        ({"labels": np.zeros(30, dtype=int)}, "every point of vectors is of class 'apple'"),
+        ({"labels": np.full(30, "unicorn")}, "unicorn"),
+        ({"vectors": np.full((30, 2), np.nan)}, "NaN"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(change: dict, message: str) -> None:
+    vectors = np.random.default_rng(0).standard_normal((30, 4))
+    arguments = {"vectors": vectors, "labels": np.arange(30), "hierarchy": TREE}
+    with pytest.raises(InputError, match=message):
+        rand_index(**(arguments | change))
