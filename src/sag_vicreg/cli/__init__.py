@@ -9,7 +9,17 @@ from typing import Annotated
 import typer
 
 from sag_vicreg import __version__
-from sag_vicreg.cli import bench, compare, datasets, embed, figure, report, reproduce, train
+from sag_vicreg.cli import (
+    bench,
+    compare,
+    datasets,
+    embed,
+    evaluate,
+    figure,
+    report,
+    reproduce,
+    train,
+)
 from sag_vicreg.cli.group import OneLineErrors
 
 app = typer.Typer(
@@ -46,6 +56,7 @@ app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("train")(train.train)
 app.command("embed")(embed.embed)
+app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
 
 

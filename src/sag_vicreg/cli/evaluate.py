@@ -1,0 +1,142 @@
+"""``sag-vicreg evaluate``: embeddings and a class hierarchy in, scores by level out."""
+
+import json
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def evaluate(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Embedding files or run folders, each PATH or NAME=PATH; "
+            "inputs of one name are seeds of one model.",
+            metavar="EMB...",
+        ),
+    ],
+    hierarchy: Annotated[
+        str | None,
+        typer.Option(
+            help="Packaged class tree (`cifar100`, `shapes`) or a .csv of class,path. "
+            "Default: that of the run's dataset, else one level of all labels."
+        ),
+    ] = None,
+    train: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Training embeddings for k-NN and probe; once per input. "
+            "Default: those beside a run's test embeddings."
+        ),
+    ] = None,
+    view: Annotated[
+        Path | None,
+        typer.Option(help="Embeddings of another view of the same images, for alignment."),
+    ] = None,
+    k: Annotated[int, typer.Option(help="Neighbours that vote.")] = 20,
+    vote: Annotated[str, typer.Option(help="`plain` or `weighted`.")] = "plain",
+    temperature: Annotated[float, typer.Option(help="Of the weighted vote.")] = 0.07,
+    probe_seeds: Annotated[
+        int, typer.Option(help="Trainings of the linear probe, for its deviation.", min=1)
+    ] = 3,
+    neighbors: Annotated[int, typer.Option(help="Of the graph that is clustered.")] = 10,
+    clusters: Annotated[
+        str | None,
+        typer.Option(help="Numbers of clusters with commas. Default: 20,40,...,200."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Default: `results.json`, in the run folder if one run is given."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the scores to this .png, .svg or .pdf.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Score embeddings by level of a class hierarchy: k-NN, linear probe, Rand index, structure.
+
+    Several inputs give a table that compares them, the best in bold.
+
+    `sag-vicreg evaluate test.parquet --train train.parquet --hierarchy cifar100 --plot scores.png`
+
+    `sag-vicreg evaluate runs/vicreg-0 runs/vicreg-1 runs/sag-vicreg-0 runs/sag-vicreg-1`
+    """
+    from sag_vicreg.artifacts import read_embeddings, write_json
+    from sag_vicreg.cli.evaluate_tables import print_comparison, print_one
+    from sag_vicreg.errors import InputError
+    from sag_vicreg.evaluation import evaluate as evaluate_one
+    from sag_vicreg.evaluation.comparison import Group
+    from sag_vicreg.evaluation.inputs import find_hierarchy, open_inputs
+    from sag_vicreg.figures.style import check_figure_path, save_figure
+
+    if plot is not None:
+        check_figure_path(plot)
+    if view is not None and len(inputs) > 1:
+        raise InputError(
+            f"--view belongs to one input, {len(inputs)} were given: evaluate it alone"
+        )
+    options: dict[str, Any] = {
+        "view": None if view is None else read_embeddings(view),
+        "k": k,
+        "vote": vote,
+        "temperature": temperature,
+        "seeds": range(probe_seeds),
+        "n_neighbors": neighbors,
+        "cluster_counts": _numbers(clusters),
+    }
+    opened = open_inputs(inputs, train or ())
+    sets = [each.read() for each in opened]
+    tree_name, tree = find_hierarchy(
+        hierarchy, opened, [part.labels for pair in sets for part in pair if part is not None]
+    )
+    found, contents = [], list[dict[str, Any]]()
+    for each, (test, training) in zip(opened, sets, strict=True):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            found.append(evaluate_one(test, tree, train=training, **options))
+        for warning in caught:
+            typer.secho(f"warning: {each.test}: {warning.message}", err=True, fg="red", bold=True)
+        files = {"test": str(each.test), "train": None if each.train is None else str(each.train)}
+        contents.append({"name": each.name, "hierarchy": tree_name, "files": files})
+        contents[-1] |= found[-1].to_dict()
+        if each.run is not None and (len(opened) > 1 or out is None):
+            write_json(each.run.results, contents[-1])
+
+    names = list(dict.fromkeys(each.name for each in opened))
+    groups = [
+        Group(name, tuple(f for f, each in zip(found, opened, strict=True) if each.name == name))
+        for name in names
+    ]
+    content: dict[str, Any] = contents[0]
+    if len(opened) > 1:
+        content = {"groups": [group.to_dict() for group in groups], "inputs": contents}
+    if len(opened) > 1 or opened[0].run is None or out is not None:
+        out = out or Path("results.json")
+        write_json(out, content)
+    else:
+        out = opened[0].run.results
+    if as_json:
+        typer.echo(json.dumps(content, indent=2, allow_nan=False))
+    elif len(opened) == 1:
+        print_one(found[0], opened[0].name, tree_name)
+    else:
+        print_comparison(groups, tree_name)
+    typer.echo(f"wrote {out}", err=True)
+    if plot is not None:
+        from sag_vicreg.cli.evaluate_tables import draw
+
+        save_figure(draw(groups), plot)
+        typer.echo(f"drew {plot}", err=True)
+
+
+def _numbers(text: str | None) -> list[int] | None:
+    from sag_vicreg.errors import InputError
+
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--clusters is '{text}': give whole numbers, as in 20,40,60") from None

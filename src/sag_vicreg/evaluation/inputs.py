@@ -1,0 +1,157 @@
+"""What a user points at: embedding files and run folders, named and grouped for comparison."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sag_vicreg.artifacts import Embeddings, Run, read_embeddings
+from sag_vicreg.errors import InputError
+from sag_vicreg.hierarchy import Hierarchy, hierarchy_names, load_hierarchy
+from sag_vicreg.recipes import Recipe, load_recipe
+
+
+@dataclass(frozen=True)
+class Input:
+    """One set of embeddings to evaluate: inputs of one name are seeds of one model."""
+
+    name: str
+    test: Path
+    train: Path | None
+    run: Run | None = None
+    recipe: Recipe | None = None
+
+    def read(self) -> tuple[Embeddings, Embeddings | None]:
+        """Return the test set and, where there is one, the training set."""
+        train = None if self.train is None else read_embeddings(self.train)
+        return read_embeddings(self.test), train
+
+
+def open_inputs(specs: Sequence[str], train: Sequence[Path] = ()) -> list[Input]:
+    """Find the embeddings behind each of ``specs``, ``PATH`` or ``NAME=PATH``.
+
+    A path is an embedding file or a run folder, whose embeddings of its dataset's test split are
+    taken, and those of the training split beside them. Runs whose recipes differ in nothing but
+    the seed get one name, that of their method.
+
+    Parameters
+    ----------
+    specs
+        At least one.
+    train
+        Training embeddings, one file for each of ``specs`` in their order; none where the run
+        folders bring their own.
+    """
+    if train and len(train) != len(specs):
+        raise InputError(
+            f"{len(train)} --train for {len(specs)} inputs: give one for each, in the same order"
+        )
+    given = [_split(spec) for spec in specs]
+    opened = [_open(path) for _, path in given]
+    names = _group_names([name for name, _ in given], opened)
+    return [
+        Input(name, found.test, train[i] if train else found.train, found.run, found.recipe)
+        for i, (name, found) in enumerate(zip(names, opened, strict=True))
+    ]
+
+
+def find_hierarchy(
+    name: str | None, inputs: Sequence[Input], labels: Sequence[np.ndarray | None]
+) -> tuple[str, Hierarchy]:
+    """Return the class tree to use and what to call it.
+
+    The one asked for; else that of the runs' dataset; else no groups at all, every label that
+    occurs a class of the only level.
+    """
+    if name is not None:
+        return name, load_hierarchy(name)
+    datasets = {None if each.recipe is None else each.recipe.dataset.name for each in inputs}
+    if len(datasets) == 1 and (dataset := datasets.pop()) in hierarchy_names():
+        assert dataset is not None
+        return dataset, load_hierarchy(dataset)
+    known = [each for each in labels if each is not None]
+    if not known:
+        raise InputError("the embeddings have no labels: evaluation needs one per point")
+    if all(each.dtype.kind in "iu" for each in known):
+        classes = [str(index) for index in range(max(int(each.max()) for each in known) + 1)]
+    else:
+        classes = sorted({str(label) for each in known for label in np.unique(each)})
+    return "none", Hierarchy(tuple((each,) for each in classes))
+
+
+def _split(spec: str) -> tuple[str | None, Path]:
+    name, equals, path = spec.partition("=")
+    if not equals or Path(spec).exists():
+        return None, Path(spec)
+    if not name or not path:
+        raise InputError(f"'{spec}' is neither a path nor NAME=PATH")
+    return name, Path(path)
+
+
+def _open(path: Path) -> Input:
+    if path.is_dir():
+        run = Run(path)
+        if not run.recipe.is_file():
+            raise InputError(f"{path} is not a run, it has no recipe.yaml: name an embedding file")
+        recipe = load_recipe(run.recipe)
+        test = _test_file(run, recipe)
+        beside = test.with_name(test.name.replace("-test", "-train", 1))
+        train = beside if beside != test and beside.is_file() else None
+        return Input("", test, train, run, recipe)
+    run = Run(path.parent.parent)
+    if path.parent == run.embeddings and run.recipe.is_file():
+        return Input("", path, None, None, load_recipe(run.recipe))
+    return Input("", path, None)
+
+
+def _test_file(run: Run, recipe: Recipe) -> Path:
+    found = sorted(p for p in run.embeddings.glob("*.parquet") if p.name != "thumbnails.parquet")
+    whole = run.embeddings / f"{recipe.dataset.name}-test-all.parquet"
+    tests = [path for path in found if "-test" in path.name]
+    if whole in tests:
+        return whole
+    if len(tests) == 1:
+        return tests[0]
+    if tests:
+        raise InputError(
+            f"{run.folder} has several: {', '.join(p.name for p in tests)}; name one by its path"
+        )
+    raise InputError(
+        f"{run.folder} has no test embeddings: make them with "
+        f"`sag-vicreg embed {run.folder} --dataset {recipe.dataset.name}`, "
+        "and once more with --split train for k-NN and probe"
+    )
+
+
+def _group_names(given: Sequence[str | None], opened: Sequence[Input]) -> list[str]:
+    """Name inputs as asked; runs by method, with their folder where recipes differ; files apart."""
+    recipes: dict[str, set[str]] = {}
+    for each in opened:
+        if each.recipe is not None:
+            recipes.setdefault(each.recipe.method.name, set()).add(_unseeded(each.recipe))
+    files = [each.test for each in opened if each.recipe is None]
+    names = []
+    for name, each in zip(given, opened, strict=True):
+        if name is not None:
+            names.append(name)
+        elif each.recipe is None:
+            names.append(_shortest_name(each.test, files))
+        elif len(recipes[each.recipe.method.name]) == 1:
+            names.append(each.recipe.method.name)
+        else:
+            where = each.test.parent.parent if each.run is None else each.run.folder
+            names.append(f"{each.recipe.method.name} ({where})")
+    return names
+
+
+def _unseeded(recipe: Recipe) -> str:
+    return recipe.model_copy(update={"seed": 0}).digest()
+
+
+def _shortest_name(path: Path, among: Sequence[Path]) -> str:
+    """Return the end of the path, as long as tells it from the others."""
+    for parts in range(1, len(path.parts) + 1):
+        if sum(other.parts[-parts:] == path.parts[-parts:] for other in among) == 1:
+            return str(Path(*path.parts[-parts:]).with_suffix(""))
+    return str(path)
