@@ -16,6 +16,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _ROWS = 128
+# A relative variance that rounding alone can make of equal distances.
+_EQUAL = 1e-13
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def cophenetic_correlations(tree: Tree, other: Tree, relabellings: Sequence[Ints
     )
     n = tree.n * (tree.n - 1) // 2
     variance = squares - total * total / n
-    if spread <= 0 or variance <= 1e-24 * squares:
+    if spread <= 0 or variance <= _EQUAL * squares:
         what = "cophenetic" if spread <= 0 else "pairwise"
         raise InputError(f"all {what} distances are equal: the cophenetic similarity is undefined")
     return [value / math.sqrt(spread * variance) for value in cross]

@@ -10,10 +10,9 @@ from numba import njit
 
 from sag_vicreg.structure.kernels import COMPILE
 
-# Bounds are compared with exact values in float32; this covers that last rounding.
-_MARGIN, _TINY = 1.0 + 1e-6, 1e-29
 _LANES = 64
-_TWO, _FAR = np.float32(2.0), np.float32(1e37)
+# Farther than any criterion of points within the unit ball, even times a million points.
+_TWO, _FAR = np.float32(2.0), np.float32(1e30)
 
 
 @njit("float64(float64[:,::1], float64[::1], int64, int64)", **COMPILE)
@@ -61,7 +60,14 @@ def _lower_bounds(dots, norms, inverse_sizes, i, bounds):
 
 @njit("boolean(float64, float64)", **COMPILE)
 def _tied(second, smallest):
-    return second <= smallest * (1.0 + 1e-12) + 1e-30
+    """Tell whether two values differ by less than rounding of points and centroids can move."""
+    return second <= smallest * (1.0 + 1e-12) + 1e-15 * np.sqrt(smallest) + 1e-30
+
+
+@njit("float32(float64)", **COMPILE)
+def _reach(best):
+    """Return the bound up to which a pair may still win or tie, with room to round to float32."""
+    return np.float32(best * (1.0 + 1e-6) + 1e-14 * np.sqrt(best) + 1e-29)
 
 
 @njit(
@@ -84,13 +90,13 @@ def find_nearest(rows, dots, norms32, inverse32, centroids, inverse_sizes, small
         while bounds[seed] != low:
             seed += 1
         best, partner, second = _criterion(centroids, inverse_sizes, i, seed), seed, np.inf
-        limit = np.float32(best * _MARGIN + _TINY)
+        limit = _reach(best)
         for j in range(len(bounds)):
             if bounds[j] <= limit and j != seed:
                 value = _criterion(centroids, inverse_sizes, i, j)
                 if value < best or (value == best and j < partner):
                     second, best, partner = best, value, j
-                    limit = np.float32(best * _MARGIN + _TINY)
+                    limit = _reach(best)
                 elif value < second:
                     second = value
                 # Among many duplicates the first two tell all there is to know.

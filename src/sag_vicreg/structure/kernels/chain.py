@@ -15,9 +15,12 @@ from sag_vicreg.structure.kernels.packed import compact, lance_williams
 def tie_limit(squared):
     """Return the squared dissimilarity up to which another is tied with ``squared``.
 
-    The margin is what rounding in a dot product of unit vectors can move.
+    The margin is what rounding can move: some units of a cosine distance taken from a dot product,
+    and of one taken from the difference of two unit vectors, whose own rounding is of the order of
+    its square root.
     """
-    limit = np.sqrt(squared) * (1.0 + 1e-12) + 1e-15
+    distance = np.sqrt(squared)
+    limit = distance * (1.0 + 1e-12) + 1e-15 * np.sqrt(distance) + 1e-30
     return limit * limit
 
 

@@ -12,7 +12,7 @@ from numba import njit
 from sag_vicreg.structure.kernels import COMPILE
 
 # Below this, 1 - cos has lost digits that the difference vector still has.
-_CANCELLED = 1e-4
+_CANCELLED = 1e-3
 
 
 @njit("void(float64[:,::1], float64[:,::1], int64, float64[::1])", **COMPILE)
