@@ -8,13 +8,10 @@ them over threads in fixed blocks, so that no result depends on the number of th
 import functools
 import importlib
 import sys
-import threading
 from typing import Any
 
 # NumPy's division: the check for zero that Python's needs would keep loops from being vectorised.
 COMPILE: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
-# Reading the cache takes well under this; compiling takes several times as long.
-_PATIENCE_SECONDS = 1.5
 
 
 @functools.cache  # once for all the kernels of a process
@@ -25,10 +22,16 @@ def _say_compiling() -> None:
 @functools.cache
 def kernel(name: str) -> Any:
     """Import the kernel module ``name``, and say so if that means compiling it."""
-    timer = threading.Timer(_PATIENCE_SECONDS, _say_compiling)
-    timer.daemon = True
-    timer.start()
-    try:
+    from numba.core import event
+
+    class Announce(event.Listener):
+        """Hears only of real compilations: what numba's cache holds is not compiled."""
+
+        def on_start(self, event: Any) -> None:
+            _say_compiling()
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Announce()):
         return importlib.import_module(f"{__name__}.{name}")
-    finally:
-        timer.cancel()
