@@ -114,7 +114,7 @@ def rsa(a: Floats, b: Floats) -> float:
                     start = row * (row - 1) // 2
                     ranks[start : start + row] = line[:row]  # noqa: B023 - used before it changes
 
-            workers.map(fill, blocks(n, _ROWS))
+            workers.map(fill, blocks(n, _ROWS), bar="distances" if n > LONG else None)
             kernel("ranks").rank_in_place(ranks, np.argsort(ranks))
             ranks -= ranks.mean()
             centred.append(ranks)

@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sag_vicreg.errors import unknown_name
+from sag_vicreg.progress import track
 from sag_vicreg.structure.kernels import kernel
-from sag_vicreg.structure.parallel import Workers, blocks
+from sag_vicreg.structure.parallel import LONG, Workers
 from sag_vicreg.structure.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -16,6 +17,8 @@ Ints = npt.NDArray[np.int64]
 LCA_DISTANCES = ("level", "path", "order", "height")
 # A table of at most this many counts is kept whole; a larger one as its cells, or part by part.
 _TABLE = 2**22
+# Pairs are counted in blocks of rows, in as many stages as a progress bar has steps.
+_ROWS, _STAGES = 64, 16
 
 
 def check_lca(lca: str) -> str:
@@ -164,30 +167,34 @@ def _count_paths(tree_a: Tree, tree_b: Tree, rows_of_b: Ints) -> JointTable:
     splits = [tree.depths[n:][tree.boundaries] for tree in (tree_a, tree_b)]
     longest_a, longest_b = 2 * int(depths_a.max()), 2 * int(depths_b.max())
     step = max(1, _TABLE // (longest_b + 1))
+    # Early places have more pairs than late ones: each worker takes every so-manieth block.
+    stages = [range(stage, n, _STAGES * _ROWS) for stage in range(0, _STAGES * _ROWS, _ROWS)]
     parts = []
     with Workers() as workers:
         for first in range(0, longest_a + 1, step):
             tables = np.zeros((workers.count, min(step, longest_a + 1 - first), longest_b + 1), int)
+            for starts in track(stages, "pairs") if n > LONG else stages:
 
-            def count(worker: int, first: int = first, tables: Ints = tables) -> None:
-                lengths = np.empty(n, np.int64)
-                # Early places have more pairs than late ones: deal blocks out in turn.
-                for part in blocks(n, 64)[worker :: len(tables)]:
-                    joint.count_paths(
-                        part.start,
-                        part.stop,
-                        depths_a,
-                        splits[0],
-                        depths_b,
-                        splits[1],
-                        place_b,
-                        item_b,
-                        lengths,
-                        first,
-                        tables[worker],
-                    )
+                def count(
+                    worker: int, starts: range = starts, first: int = first, tables: Ints = tables
+                ) -> None:
+                    lengths = np.empty(n, np.int64)
+                    for start in starts[worker :: len(tables)]:
+                        joint.count_paths(
+                            start,
+                            min(start + _ROWS, n),
+                            depths_a,
+                            splits[0],
+                            depths_b,
+                            splits[1],
+                            place_b,
+                            item_b,
+                            lengths,
+                            first,
+                            tables[worker],
+                        )
 
-            workers.map(count, range(workers.count))
+                workers.map(count, range(workers.count))
             table = tables.sum(axis=0)
             parts.append((np.argwhere(table) + np.array([first, 0]), table[table > 0]))
     cells = np.concatenate([cells for cells, _ in parts]).astype(np.int32, order="C")
