@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,12 @@ from typer.testing import CliRunner
 from sag_vicreg.cli import app
 
 TABLE = ["table1", "--dataset", "shapes", "--scale", "smoke"]
+# One method, two models; nothing is measured on the way.
+ONE = [*TABLE, "--methods", "sag-vicreg", "--jobs", "2", "--set", "monitor.measure_every=1000"]
+SCORES = {
+    *("lca.pearson", "lca.spearman", "lca.kendall"),
+    *("cophenetic.d1_to_p2", "cophenetic.d2_to_p1"),
+}
 
 
 def reproduce(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -22,7 +29,7 @@ def reproduce(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         cwd=cwd,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=550,
     )
 
 
@@ -32,69 +39,86 @@ def printed(*arguments: str) -> str:
     return done.stderr
 
 
-@pytest.mark.slow
-def test_table1_killed_in_the_middle_and_resumed_is_the_same_table(tmp_path: Path) -> None:
-    two = [*TABLE, "--methods", "vicreg", "--methods", "sag-vicreg"]
-    whole = reproduce(*two, "--out", "whole", cwd=tmp_path)
-    assert whole.returncode == 0, whole.stderr
-    expected = (tmp_path / "whole" / "tables" / "table1.csv").read_text()
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Table 1 of one method, never interrupted."""
+    folder = tmp_path_factory.mktemp("whole")
+    done = reproduce(*ONE, "--out", "out", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("done: training") == 2
+    return folder / "out"
 
-    command = [sys.executable, "-m", "sag_vicreg", "reproduce", *two, "--out", "killed"]
+
+def table_of(out: Path) -> str:
+    return (out / "tables" / "table1.csv").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_table1_killed_in_the_middle_and_resumed_is_the_same_table(
+    tmp_path: Path, whole: Path
+) -> None:
     grid = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.DEVNULL, start_new_session=True
+        [sys.executable, "-m", "sag_vicreg", "reproduce", *ONE, "--out", "killed"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
     )
-    models = tmp_path / "killed" / "models"
-    # Wait for a second model to have made its first steps, then pull the plug on everything.
-    deadline = time.monotonic() + 120
-    while len(list(models.glob("*/checkpoints/step-*.pt"))) < 2 and time.monotonic() < deadline:
+    out = tmp_path / "killed"
+    # Once a model has a checkpoint behind it, pull the plug on everything.
+    deadline = time.monotonic() + 500
+    while not list(out.glob("models/*/checkpoints/step-*.pt")):
         assert grid.poll() is None, "the grid ended before it could be killed"
+        assert time.monotonic() < deadline
         time.sleep(0.02)
     os.killpg(grid.pid, signal.SIGKILL)
     grid.wait()
-    assert not list((tmp_path / "killed").glob("tables/*"))
-    finished_before = {path.parent.name for path in models.glob("*/backbone.safetensors")}
-    stamps = {
-        name: (models / name / "backbone.safetensors").stat().st_mtime_ns
-        for name in finished_before
-    }
+    assert not list(out.glob("tables/*"))
+    assert not list(out.glob("results/*"))
 
-    resumed = reproduce(*two, "--out", "killed", cwd=tmp_path)
+    resumed = reproduce(*ONE, "--out", "killed", cwd=tmp_path)
     assert resumed.returncode == 0, resumed.stderr
-    assert (tmp_path / "killed" / "tables" / "table1.csv").read_text() == expected
-    for name, stamp in stamps.items():
-        assert (models / name / "backbone.safetensors").stat().st_mtime_ns == stamp
-
-    # A third time there is nothing to do, with any sort of worker.
-    again = reproduce(*two, "--out", "killed", "--jobs", "2", cwd=tmp_path)
-    assert again.returncode == 0
-    assert "training" not in again.stdout
-
-    # Table 2 stands on the same evaluations: nothing is trained for it.
-    other = reproduce("table2", *two[1:], "--out", "killed", cwd=tmp_path)
-    assert other.returncode == 0
-    assert "training" not in other.stdout
-    assert "D1 to P2" in other.stdout
-
-    # Results alone are enough where the models are gone.
-    results = tmp_path / "killed" / "results"
-    third = reproduce(*two, "--out", "elsewhere", "--published", str(results), cwd=tmp_path)
-    assert third.returncode == 0
-    assert not (tmp_path / "elsewhere" / "models").exists()
-    content = json.loads(next(results.glob("*.json")).read_text())
-    assert set(content["scores"]) == {
-        *("lca.pearson", "lca.spearman", "lca.kendall"),
-        *("cophenetic.d1_to_p2", "cophenetic.d2_to_p1"),
-    }
-    assert set(content["half_samples"]) == set(content["scores"])
+    assert table_of(out) == table_of(whole)
 
 
 @pytest.mark.slow
-def test_a_grid_goes_out_through_submitit(tmp_path: Path) -> None:
-    one = [*TABLE, "--methods", "vicreg", "--out", "out", "--jobs", "2", "--cluster", "local"]
-    done = reproduce(*one, "--cluster-option", "timeout_min=5", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr + done.stdout
-    assert len(list((tmp_path / "out" / "results").glob("*.json"))) == 1
+def test_what_is_done_is_not_done_again(whole: Path) -> None:
+    backbones = sorted(whole.glob("models/*/backbone.safetensors"))
+    stamps = [path.stat().st_mtime_ns for path in backbones]
+    again = reproduce(*ONE, "--out", "out", cwd=whole.parent)
+    assert again.returncode == 0
+    assert "done:" not in again.stdout
+    # Table 2 stands on the same evaluations.
+    other = reproduce("table2", *ONE[1:], "--out", "out", cwd=whole.parent)
+    assert other.returncode == 0
+    assert "done:" not in other.stdout
+    assert "D1 to P2" in other.stdout
+    assert [path.stat().st_mtime_ns for path in backbones] == stamps
+
+
+@pytest.mark.slow
+def test_published_results_need_no_model(tmp_path: Path, whole: Path) -> None:
+    results = whole / "results"
+    done = reproduce(*ONE, "--out", "elsewhere", "--published", str(results), cwd=tmp_path)
+    assert done.returncode == 0
+    assert not (tmp_path / "elsewhere" / "models").exists()
+    assert table_of(tmp_path / "elsewhere") == table_of(whole)
+    content = json.loads(next(results.glob("*.json")).read_text())
+    assert set(content["scores"]) == SCORES
+    assert set(content["half_samples"]) == SCORES
+    assert [model["dataset"]["classes"] for model in content["models"]] == ["first", "second"]
+    assert content["n_images"] == 1200
+
+
+@pytest.mark.slow
+def test_the_grid_goes_out_through_submitit(tmp_path: Path, whole: Path) -> None:
+    shutil.copytree(whole / "models", tmp_path / "out" / "models")
+    cluster = ["--cluster", "local", "--cluster-option", "timeout_min=9"]
+    done = reproduce(*ONE, "--out", "out", *cluster, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("done: structure") == 1
     assert list((tmp_path / "out" / "cluster").iterdir())
+    assert table_of(tmp_path / "out") == table_of(whole)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 Each function gathers arrays and hands them to :mod:`sag_vicreg.figures`, which only draws.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from sag_vicreg.artifacts import Embeddings, Run
 from sag_vicreg.errors import InputError, require_train_extra, unknown_name
 from sag_vicreg.experiments.declarations import METHOD_LABELS, ImageSet
+from sag_vicreg.experiments.rand_figures import draw_rand_clusters, draw_rand_levels
 from sag_vicreg.experiments.scoring import embed_once
 from sag_vicreg.recipes import Recipe, load_recipe
 
@@ -156,12 +158,25 @@ def draw_figure_centroids(sources: Sources) -> "Figure":
         unit = _unit(embeddings)
         centroids = np.stack([unit[embeddings.labels == name].mean(axis=0) for name in names])
         reducer = umap.UMAP(
-            n_neighbors=min(15, len(names) - 1), metric="cosine", random_state=sources.seed
+            n_neighbors=min(15, len(names) - 1),
+            metric="cosine",
+            random_state=sources.seed,
+            n_jobs=1,  # a seeded map has one job
         )
         panels[f"{_label(recipe)}, trained on {recipe.dataset.name}"] = reducer.fit_transform(
             centroids
         )
-    return draw_centroids(panels, names, groups=_groups(images.dataset, names))
+    groups = _groups(images.dataset, names)
+    return draw_centroids(
+        panels,
+        [_plain(name) for name in names],
+        groups={title: [_plain(name) for name in members] for title, members in groups.items()},
+    )
+
+
+def _plain(name: str) -> str:
+    """Take Caltech's numbering off a class name: 087.goldfish, 052.crab-101."""
+    return re.sub(r"^\d+\.|-101$", "", name).replace("_", " ")
 
 
 def _groups(dataset: str, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
@@ -214,6 +229,8 @@ FIGURES: dict[str, Callable[[Sources], "Figure"]] = {
     "spectral": draw_figure_spectral,
     "query": draw_figure_query,
     "pairs": draw_figure_pairs,
+    "rand-levels": lambda sources: draw_rand_levels(sources.runs),
+    "rand-clusters": lambda sources: draw_rand_clusters(sources.runs),
     "separability": draw_figure_separability,
     "centroids": draw_figure_centroids,
 }

@@ -1,4 +1,4 @@
-"""The kinds of evaluation: embeddings in, a flat mapping of scores out."""
+"""The four kinds of evaluation: embeddings in, a flat mapping of scores out."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -103,6 +103,26 @@ def _levels(evaluation: Evaluation, runs: list[Run], embed: Embed) -> Scored:
     return Scored(scores, len(test))
 
 
+def _rand(evaluation: Evaluation, runs: list[Run], embed: Embed) -> Scored:
+    """Figures 4a and 4b: spectral clusters against the labels of each level."""
+    from sag_vicreg.evaluation import rand_index
+
+    (run,) = runs
+    test = embed(run, evaluation.images, evaluation.options["max_images"])
+    scores = rand_index(
+        test.vectors,
+        _labels(test),
+        load_hierarchy(evaluation.images.dataset),
+        cluster_counts=evaluation.options["cluster_counts"],
+    )
+    # The plain index rises with the number of clusters by itself: the adjusted one goes with it.
+    flat = _by_level("rand", [a.rand for a in scores.by_level])
+    flat |= _by_level("ari", [a.adjusted_rand for a in scores.by_level])
+    flat |= {f"rand.clusters{a.n_clusters}": a.rand for a in scores.by_count}
+    flat |= {f"ari.clusters{a.n_clusters}": a.adjusted_rand for a in scores.by_count}
+    return Scored(flat, len(test))
+
+
 def _selection(evaluation: Evaluation, runs: list[Run], embed: Embed) -> Scored:
     """Learning-rate search: k-NN among training images alone, one half against the other."""
     from sag_vicreg.evaluation import hierarchical_knn
@@ -134,6 +154,7 @@ def _by_level(measure: str, values: Any) -> dict[str, float]:
 _KINDS: Mapping[str, Callable[[Evaluation, list[Run], Embed], Scored]] = {
     "structure": _structure,
     "levels": _levels,
+    "rand": _rand,
     "selection": _selection,
 }
 

@@ -30,6 +30,7 @@ def draw_centroids(
         Group title to the names of its classes; the rest stay small and grey.
     """
     from matplotlib.figure import Figure
+    from matplotlib.patheffects import withStroke
 
     named = {name for members in groups.values() for name in members}
     rest = np.array([name not in named for name in names])
@@ -50,11 +51,12 @@ def draw_centroids(
                         xy[row],
                         xytext=(4, 3),
                         textcoords="offset points",
-                        fontsize=6.5,
-                        color=PALETTE[order],
+                        fontsize=7,
+                        # A white halo keeps a name readable across points and other names.
+                        path_effects=[withStroke(linewidth=2, foreground="white")],
                     )
             axis.set(title=title, xticks=[], yticks=[])
-            axis.margins(0.08)
+            axis.margins(0.12)
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(groups) + 1)
     return figure

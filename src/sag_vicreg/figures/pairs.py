@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.figures.style import figure_style
+from sag_vicreg.figures.style import caption, figure_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,15 +24,15 @@ def draw_pairs(
     from matplotlib.figure import Figure
 
     with figure_style():
-        figure = Figure(figsize=(1.3 * len(starts), 3.6))
+        figure = Figure(figsize=(1.3 * len(starts), 3.5))
         axes = figure.subplots(2, len(starts), squeeze=False)
         for column in range(len(starts)):
             above, below = axes[:, column]
             above.imshow(starts[column], interpolation="nearest")
             below.imshow(ends[column], interpolation="nearest")
-            above.set_title(start_classes[column], fontsize=8)
+            above.set_title(caption(start_classes[column]), fontsize=8)
             above.set_xlabel(f"↓ w = {weights[column]:.2f}", fontsize=8)
-            below.set_xlabel(end_classes[column], fontsize=8)
+            below.set_xlabel(caption(end_classes[column]), fontsize=8)
             for axis in (above, below):
                 axis.set(xticks=[], yticks=[])
                 for spine in axis.spines.values():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.figures.style import PALETTE, figure_style
+from sag_vicreg.figures.style import PALETTE, caption, figure_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,10 +26,10 @@ class Ranked:
     cosines: Sequence[float]
 
 
-def _show(axis: "Axes", image: Image, caption: str, *, frame: str | None = None) -> None:
+def _show(axis: "Axes", image: Image, text: str, *, frame: str | None = None) -> None:
     axis.imshow(image, interpolation="nearest")
     axis.set(xticks=[], yticks=[])
-    axis.set_xlabel(caption, fontsize=8)
+    axis.set_xlabel(text, fontsize=8)
     for spine in axis.spines.values():
         spine.set(visible=frame is not None, linewidth=3)
         if frame is not None:
@@ -46,16 +46,16 @@ def draw_query(query: Image, name: str, rows: Sequence[Ranked]) -> "Figure":
 
     width = max(len(row.images) for row in rows)
     with figure_style():
-        figure = Figure(figsize=(1.25 * (width + 1.4), 1.75 * len(rows)))
+        figure = Figure(figsize=(1.25 * (width + 1.4), 1.95 * len(rows)))
         grid = figure.add_gridspec(len(rows), width + 1, width_ratios=[1.3] + [1.0] * width)
-        _show(figure.add_subplot(grid[:, 0]), query, f"query: {name}")
+        _show(figure.add_subplot(grid[:, 0]), query, f"query: {caption(name)}")
         for line, row in enumerate(rows):
             for rank, image in enumerate(row.images):
                 same = row.classes[rank] == name
                 axis = figure.add_subplot(grid[line, rank + 1])
                 mark = "" if same else "✗ "
-                caption = f"{mark}{row.classes[rank]}\n{row.cosines[rank]:.2f}"
-                _show(axis, image, caption, frame=PALETTE[0] if same else PALETTE[1])
+                text = f"{row.cosines[rank]:.2f}\n{caption(mark + row.classes[rank])}"
+                _show(axis, image, text, frame=PALETTE[0] if same else PALETTE[1])
                 if rank == 0:
                     axis.set_title(row.model, loc="left")
     return figure

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from sag_vicreg.artifacts import atomic_path
@@ -34,6 +35,11 @@ _RC: Any = {
     "svg.hashsalt": "sag-vicreg",
     "pdf.fonttype": 42,
 }
+
+
+def caption(name: str, *, width: int = 14) -> str:
+    """Write a class name under a small image: words instead of underscores, on short lines."""
+    return fill(name.replace("_", " "), width)
 
 
 @contextmanager

@@ -1,0 +1,73 @@
+"""Figures 4a and 4b from saved results: Rand index by level and by number of clusters."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sag_vicreg.errors import InputError
+from sag_vicreg.experiments.declarations import CLUSTER_COUNTS, INVARIANCE, METHOD_LABELS
+from sag_vicreg.experiments.results import Result, average, read_results
+from sag_vicreg.hierarchy import load_hierarchy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from sag_vicreg.figures.levels import Curve
+
+# The plain index rises with the number of clusters by itself, so the adjusted one stands beside it.
+_MEASURES = {"rand": "Rand index", "ari": "adjusted Rand index"}
+
+
+def rand_results(folders: Sequence[Path]) -> list[Result]:
+    """Read what `reproduce fig4a` has left in its folder, or what was published."""
+    places = [place for folder in folders for place in (folder, folder / "results")]
+    found = [r for r in read_results(places).values() if r.kind == "rand" and r.failure is None]
+    if not found:
+        where = ", ".join(map(str, folders)) or "nowhere"
+        raise InputError(f"no Rand results in {where}: `sag-vicreg reproduce fig4a` makes them")
+    if len({result.images["dataset"] for result in found}) > 1:
+        raise InputError("the Rand results are of several datasets: name one folder a dataset")
+    return found
+
+
+def _curves(results: Sequence[Result], keys: Sequence[str]) -> "list[Curve]":
+    from sag_vicreg.figures.levels import Curve
+
+    curves = []
+    for method in INVARIANCE:
+        mine = [result for result in results if result.method == method]
+        scores = [score for key in keys if (score := average(mine, key)) is not None]
+        if scores:
+            deviations = [s.deviation for s in scores if s.deviation is not None]
+            curves.append(
+                Curve(METHOD_LABELS[method], [s.mean for s in scores], deviations or None)
+            )
+    return curves
+
+
+def draw_rand_levels(folders: Sequence[Path]) -> "Figure":
+    """Figure 4a: as many clusters as the level has classes."""
+    from sag_vicreg.figures.levels import draw_panels, level_panel
+
+    results = rand_results(folders)
+    hierarchy = load_hierarchy(results[0].images["dataset"])
+    levels = range(1, hierarchy.n_levels + 1)
+    sizes = [len(hierarchy.names_at(level)) for level in levels]
+    panels = [
+        level_panel(title, _curves(results, [f"{measure}.level{n}" for n in levels]), sizes)
+        for measure, title in _MEASURES.items()
+    ]
+    return draw_panels(panels)
+
+
+def draw_rand_clusters(folders: Sequence[Path]) -> "Figure":
+    """Figure 4b: the finest level against a range of cluster counts."""
+    from sag_vicreg.figures.levels import count_panel, draw_panels
+
+    results = rand_results(folders)
+    counts = [n for n in CLUSTER_COUNTS if f"rand.clusters{n}" in results[0].scores]
+    panels = [
+        count_panel(title, _curves(results, [f"{measure}.clusters{n}" for n in counts]), counts)
+        for measure, title in _MEASURES.items()
+    ]
+    return draw_panels(panels)

@@ -1,0 +1,157 @@
+"""Figures drawn from models and saved results: what they show is what the models say."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from sag_vicreg.artifacts import Run
+from sag_vicreg.cli import app
+from sag_vicreg.errors import InputError
+from sag_vicreg.experiments.drawings import FIGURES, NUMBERS, Sources, draw_figure
+from sag_vicreg.experiments.results import Result
+from sag_vicreg.experiments.separability import separability
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """VICReg and SAG-VICReg after a few steps on the first half of shapes."""
+    from sag_vicreg.recipes import load_recipe
+    from sag_vicreg.training import train
+
+    folder = tmp_path_factory.mktemp("runs")
+    few = ["schedule.steps=8", "dataset.classes=first", "monitor.measure_every=1000"]
+    for method in ("vicreg", "sag-vicreg"):
+        train(load_recipe(f"shapes/{method}", scale="smoke", overrides=few), folder / method)
+    return [folder / "vicreg", folder / "sag-vicreg"]
+
+
+def test_a_linear_probe_prefers_one_embedding_and_the_trees_the_other() -> None:
+    original, scrambled, kept = separability().views
+    assert original.linear_accuracy < 1
+    assert scrambled.linear_accuracy == 1
+    assert kept.linear_accuracy < 1
+    assert scrambled.similarity is not None
+    assert kept.similarity is not None
+    assert (kept.similarity.values() > 0.8).all()
+    assert (scrambled.similarity.values() < 0.3).all()
+
+
+def test_query_ranks_unseen_images_by_the_cosines_it_shows(runs: list[Path]) -> None:
+    figure = draw_figure("2", Sources(runs, count=3))
+    captions = [axis.get_xlabel() for axis in figure.axes]
+    assert len(captions) == 1 + 2 * 3
+    cosines = [float(caption.split("\n")[0]) for caption in captions[1:]]
+    assert cosines[:3] == sorted(cosines[:3], reverse=True)
+    embeddings = next((runs[0] / "embeddings").glob("shapes-test-second*.parquet"))
+    assert embeddings.is_file()
+    assert [t for axis in figure.axes if (t := axis.get_title(loc="left"))] == [
+        "VICReg",
+        "SAG-VICReg",
+    ]
+
+
+def test_query_by_id_and_an_id_that_is_not_there(runs: list[Path]) -> None:
+    from sag_vicreg.artifacts import read_embeddings
+
+    draw_figure("query", Sources(runs, count=1))
+    path = next((runs[0] / "embeddings").glob("shapes-test-second*.parquet"))
+    embeddings = read_embeddings(path)
+    assert embeddings.ids is not None
+    assert embeddings.labels is not None
+    figure = draw_figure("query", Sources(runs, count=1, query=str(embeddings.ids[7])))
+    shown = figure.axes[0].get_xlabel().replace("\n", " ")
+    assert shown == f"query: {embeddings.labels[7]}".replace("_", " ")
+    with pytest.raises(InputError, match="no image 'nobody': ids are like"):
+        draw_figure("query", Sources(runs, query="nobody"))
+
+
+def test_pairs_leave_their_own_image(runs: list[Path]) -> None:
+    from sag_vicreg.experiments.walks import walk_pairs
+
+    pairs = walk_pairs(Run(runs[1]), count=4)
+    assert len(pairs.starts) == 4
+    for start, end in zip(pairs.starts, pairs.ends, strict=True):
+        assert not np.array_equal(start, end)
+    assert all(0 < weight <= 1 for weight in pairs.weights)
+    with pytest.raises(InputError, match="trained vicreg"):
+        walk_pairs(Run(runs[0]))
+
+
+@pytest.mark.slow
+def test_centroids_have_a_panel_a_model_and_every_class(runs: list[Path]) -> None:
+    figure = draw_figure("centroids", Sources(runs, dataset="shapes", classes="second"))
+    assert [axis.get_title() for axis in figure.axes] == [
+        "VICReg, trained on shapes",
+        "SAG-VICReg, trained on shapes",
+    ]
+    for axis in figure.axes:
+        assert sum(len(points.get_offsets()) for points in axis.collections) == 24
+
+
+def rand_result(method: str, seed: int, value: float, family: str = "f") -> Result:
+    places = [f"level{n}" for n in (1, 2, 3, 4)] + [f"clusters{n}" for n in range(20, 201, 20)]
+    return Result(
+        kind="rand",
+        key=f"{family}{method}{seed}",
+        family=f"{family}{method}",
+        method=method,
+        seed=seed,
+        images={"dataset": "cifar100"},
+        options={},
+        models=[],
+        n_images=10,
+        scores={f"{m}.{place}": value for m in ("rand", "ari") for place in places},
+        half_samples={},
+        seconds={},
+        versions={},
+    )
+
+
+@pytest.mark.parametrize(("name", "places"), [("4a", 4), ("rand-clusters", 10)])
+def test_rand_curves_are_means_over_seeds(tmp_path: Path, name: str, places: int) -> None:
+    for method, value in (("vicreg", 0.5), ("sag-vicreg", 0.7)):
+        for seed in (0, 1):
+            rand_result(method, seed, value + 0.1 * seed).write(tmp_path / "results")
+    plain, adjusted = draw_figure(name, Sources([tmp_path])).axes
+    assert (plain.get_title(), adjusted.get_title()) == ("Rand index", "adjusted Rand index")
+    vicreg, ours = (container.lines[0] for container in plain.containers)
+    assert list(vicreg.get_ydata()) == pytest.approx([0.55] * places)
+    assert list(ours.get_ydata()) == pytest.approx([0.75] * places)
+
+
+def test_rand_results_of_mixed_recipes_are_refused(tmp_path: Path) -> None:
+    rand_result("vicreg", 0, 0.5).write(tmp_path)
+    rand_result("vicreg", 1, 0.5, family="longer").write(tmp_path)
+    with pytest.raises(InputError, match="different recipes"):
+        draw_figure("4a", Sources([tmp_path]))
+
+
+def test_every_printed_number_is_a_figure() -> None:
+    assert set(NUMBERS.values()) == set(FIGURES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["7"], "unknown figure '7': Valid: spectral, query"),
+        (["querry"], "did you mean 'query'"),
+        (["query"], "run folders of the models to compare"),
+        (["pairs"], "is drawn from a run folder"),
+        (["4a"], "no Rand results in nowhere"),
+        (["separability", "--out", "x.gif"], "must end in .png"),
+        (["query", "nothing", "here"], "nothing is no run folder"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_is_one_line(arguments: list[str], message: str) -> None:
+    done = CliRunner().invoke(app, ["figure", *arguments])
+    assert done.exit_code == 2, done.output
+    assert message in done.stderr
+
+
+def test_the_command_draws(tmp_path: Path) -> None:
+    out = tmp_path / "five.svg"
+    done = CliRunner().invoke(app, ["figure", "5", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    assert "embedding 2" in out.read_text()
