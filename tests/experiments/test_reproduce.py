@@ -137,6 +137,11 @@ def test_no_run_prints_what_there_is(tmp_path: Path) -> None:
     assert "Unfinished: 4 of 4 evaluations." in done.stdout
 
 
+def test_what_hangs_on_the_search_waits_for_it(tmp_path: Path) -> None:
+    out = ["--out", str(tmp_path), "--published", str(tmp_path)]
+    assert "`sag-vicreg reproduce lr-search` first" in printed("halves", *out)
+
+
 def test_an_unknown_table_lists_the_valid_ones() -> None:
     message = printed("tabel1")
     assert "did you mean 'table1'?" in message

@@ -20,14 +20,15 @@ from sag_vicreg.experiments.grid import EVALUATION_SECONDS, Workers, outline, ru
 from sag_vicreg.experiments.overhead import measure_overhead
 from sag_vicreg.experiments.page import update_page
 from sag_vicreg.experiments.plan import Evaluation, model_label
-from sag_vicreg.experiments.replication import STAGES
+from sag_vicreg.experiments.replication import DATASET, STAGES
 from sag_vicreg.experiments.requests import TABLES, Choices, request_table
 from sag_vicreg.experiments.results import Result
-from sag_vicreg.experiments.search import tuned_by
+from sag_vicreg.experiments.search import require_search, tuned_by
 from sag_vicreg.experiments.store import Store
 from sag_vicreg.experiments.tables import Table
 
 REPLICATION = "replication"
+SEARCH = "lr-search"
 OVERHEAD = "overhead"
 
 
@@ -109,6 +110,8 @@ class Reproduction:
         return [measure_overhead(scale, dataset) for dataset in datasets]
 
     def _run(self, target: str) -> None:
+        if target in STAGES and target != SEARCH:
+            require_search(DATASET, self.store.results())
         evaluations = self.evaluations(target)
         todo = outline(evaluations, self.store)
         if not todo.to_evaluate:
@@ -180,7 +183,7 @@ class Reproduction:
 
 def _stage_tables(stage: str, results: Mapping[str, Result]) -> list[Table]:
     tuned = tuned_by(results)
-    if stage == "lr-search":
+    if stage == SEARCH:
         return [search_table(results)]
     if stage == "ablation":
         return [ablation_table(tuned, results)]

@@ -5,7 +5,13 @@ from dataclasses import dataclass
 
 from sag_vicreg.errors import InputError, unknown_name
 from sag_vicreg.experiments.assemble import assemble
-from sag_vicreg.experiments.declarations import DECLARATIONS, Declaration, Setting, declaration
+from sag_vicreg.experiments.declarations import (
+    DECLARATIONS,
+    METHOD_LABELS,
+    Declaration,
+    Setting,
+    declaration,
+)
 from sag_vicreg.experiments.plan import Evaluation, evaluations_of, no_overrides
 from sag_vicreg.experiments.results import Result
 from sag_vicreg.experiments.search import tuned_by
@@ -49,6 +55,13 @@ class TableRequest:
         every = [e for evaluations in self.planned.values() for e in evaluations]
         return sorted(every, key=lambda e: e.seed)
 
+    def _rates(self) -> str:
+        """Name the rates: at this scale a search may have chosen them."""
+        rates = {
+            METHOD_LABELS[e.method]: f"{e.recipes[0].optimizer.base_lr:g}" for e in self.evaluations
+        }
+        return ", ".join(f"{label} {rate}" for label, rate in rates.items())
+
     def table(self, results: Mapping[str, Result]) -> Table:
         """Assemble from what is finished; notes name what is not."""
         finished = {
@@ -57,6 +70,8 @@ class TableRequest:
         }
         missing = [e for e in self.evaluations if e.key not in results]
         notes = [] if self.scale == "paper" else [f"Scale: {self.scale}, not the paper's."]
+        if self.scale == "cpu":
+            notes.append(f"Base learning rates: {self._rates()}.")
         failed = [r for rs in finished.values() for r in rs if r.failure is not None]
         notes += [f"{r.method} seed {r.seed} stopped itself: {r.failure}." for r in failed]
         if missing:

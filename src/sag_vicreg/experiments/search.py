@@ -7,6 +7,7 @@ alone; no test image and no score of tables 1 and 2 takes part in the choice.
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from sag_vicreg.errors import InputError
 from sag_vicreg.experiments.declarations import INVARIANCE, ImageSet, Setting, TrainingSet
 from sag_vicreg.experiments.plan import UNWATCHED, Evaluation, Overrides, evaluation
 from sag_vicreg.experiments.results import Result
@@ -66,3 +67,13 @@ def tuned_by(results: Mapping[str, Result]) -> Overrides:
         return () if rate is None else (f"optimizer.base_lr={rate}",)
 
     return tuned
+
+
+def require_search(dataset: str, results: Mapping[str, Result]) -> None:
+    """Refuse what hangs on the search before it has chosen a rate for every method."""
+    missing = [m for m in INVARIANCE if chosen_rate(dataset, m, results) is None]
+    if missing:
+        raise InputError(
+            f"the learning-rate search of {', '.join(missing)} on {dataset} is unfinished: "
+            "`sag-vicreg reproduce lr-search` first"
+        )
