@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import logging
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,6 @@ from pathlib import Path
 
 import lightning.pytorch as pl
 import torch
-from lightning.pytorch.utilities import rank_zero_only
 
 from sag_vicreg.artifacts import Run, write_text
 from sag_vicreg.errors import InputError
@@ -126,8 +126,9 @@ def _claim_folder(run: Run, recipe: Recipe, *, resume: bool) -> None:
 
 
 def _is_first_process() -> bool:
-    """Whether this process leads, by the variables of torchrun, SLURM or Lightning."""
-    return getattr(rank_zero_only, "rank", 0) == 0
+    """Whether this process leads, by the variables of torchrun, SLURM or Lightning's launcher."""
+    ranks = ("RANK", "SLURM_PROCID", "NODE_RANK", "LOCAL_RANK")
+    return all(os.environ.get(name, "0") == "0" for name in ranks)
 
 
 def _on_accelerator(accelerator: str) -> bool:
@@ -137,12 +138,14 @@ def _on_accelerator(accelerator: str) -> bool:
 @contextmanager
 def _quiet_lightning() -> Iterator[None]:
     """Hold back Lightning's banners and its advice on loaders that are not used here."""
-    logger = logging.getLogger("lightning.pytorch")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    loggers = [logging.getLogger(f"lightning.{part}") for part in ("pytorch", "fabric")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module="lightning")
         try:
             yield
         finally:
-            logger.setLevel(level)
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)

@@ -1,0 +1,127 @@
+"""Several processes: the same run as one, checkpointed and resumed like one."""
+
+import runpy
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from sag_vicreg.artifacts import Run
+from sag_vicreg.recipes import Recipe
+
+MakeRecipe = Callable[..., Recipe]
+WORKER = Path(__file__).with_name("one_of_many.py")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Group:
+    """Processes that train together."""
+
+    def __init__(
+        self,
+        context: ForkServerContext,
+        recipe: Recipe,
+        folder: Path,
+        *,
+        world_size: int,
+        hold_batch_norm: bool = False,
+        resume: bool = False,
+    ) -> None:
+        shared = {
+            "recipe": recipe,
+            "folder": folder,
+            "world_size": world_size,
+            "hold_batch_norm": hold_batch_norm,
+            "resume": resume,
+            "port": free_port(),
+        }
+        self.run = Run(folder)
+        self.members: list[ForkServerProcess] = []
+        for rank in range(world_size):
+            options = {"options": shared | {"rank": rank}}
+            member = context.Process(target=runpy.run_path, args=(str(WORKER), options))
+            member.start()
+            self.members.append(member)
+
+    def finish(self) -> Run:
+        for member in self.members:
+            member.join()
+            assert member.exitcode == 0
+        return self.run
+
+    def kill_after(self, step: int) -> None:
+        checkpoint = self.run.checkpoints / f"step-{step:08d}.pt"
+        while not checkpoint.exists():
+            assert all(member.is_alive() for member in self.members)
+            time.sleep(0.002)
+        for member in self.members:
+            member.kill()
+            member.join()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["sag-vicreg", "simclr", "barlow-twins"])
+def test_two_processes_agree_with_one_on_the_global_batch(
+    method: str, processes: ForkServerContext, tiny_recipe: MakeRecipe, tmp_path: Path
+) -> None:
+    # An odd batch: the ranks hold 12 and 13 rows. The walk runs from the fifth step on. The rate is
+    # low, so that rounding stays rounding and no draw of the walk falls on its other side.
+    walk = ["method.pairing=random_walk"] if method != "sag-vicreg" else []
+    recipe = tiny_recipe(method, "batch_size=25", "optimizer.base_lr=0.02", *walk)
+    one, two = (
+        Group(processes, recipe, tmp_path / str(n), world_size=n, hold_batch_norm=True)
+        for n in (1, 2)
+    )
+    weights, expected = load_file(two.finish().backbone), load_file(one.finish().backbone)
+    for name, tensor in expected.items():
+        torch.testing.assert_close(weights[name], tensor, rtol=1e-4, atol=1e-5)
+    rows = losses(one.run)
+    assert losses(two.run) == [pytest.approx(row, rel=1e-3, abs=1e-4) for row in rows]
+    assert len({row[0] for row in rows}) == 10  # it did train
+    assert rows[-1][-1] > 0  # and walk
+
+
+def losses(run: Run) -> list[list[float]]:
+    """The loss and its parts, row by row; the share of non-trivial pairs is last."""
+    header, *lines = [line.split(",") for line in run.metrics.read_text().splitlines()]
+    last = header.index("nontrivial") + 1
+    return [[float(cell) for cell in line[2:last]] for line in lines]
+
+
+@pytest.mark.slow
+def test_two_killed_processes_resume_to_the_same_weights(
+    processes: ForkServerContext, tiny_recipe: MakeRecipe, tmp_path: Path
+) -> None:
+    recipe = tiny_recipe()
+    whole = Group(processes, recipe, tmp_path / "whole", world_size=2).finish()
+    Group(processes, recipe, tmp_path / "killed", world_size=2).kill_after(6)
+    resumed = Group(processes, recipe, tmp_path / "killed", world_size=2, resume=True).finish()
+    weights, expected = load_file(resumed.backbone), load_file(whole.backbone)
+    assert all(torch.equal(weights[name], expected[name]) for name in expected)
+
+
+@pytest.mark.slow
+def test_the_command_starts_its_own_processes(tmp_path: Path) -> None:
+    command = (
+        f"-m sag_vicreg train --recipe shapes/sag-vicreg --scale smoke --out {tmp_path}/run "
+        "--devices 2 --accelerator cpu --strategy ddp --set schedule.steps=4"
+    )
+    done = subprocess.run(
+        [sys.executable, *command.split()], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert Run(tmp_path / "run").backbone.exists()
+    assert Run(tmp_path / "run").metrics.read_text().splitlines()[-1].startswith("4,0,")

@@ -1,0 +1,97 @@
+"""It learns: on a small drawn set for every method, and on real CIFAR-100."""
+
+import csv
+from pathlib import Path
+
+import pytest
+import torch
+
+from sag_vicreg.artifacts import Run
+from sag_vicreg.methods import make_method
+from sag_vicreg.recipes import Recipe, load_recipe
+from sag_vicreg.training import train
+from sag_vicreg.training.measures import Probe, drift, spread
+
+
+def rows(run: Run) -> list[dict[str, str]]:
+    with run.metrics.open() as file:
+        return list(csv.DictReader(file))
+
+
+def untrained(recipe: Recipe) -> dict[str, float]:
+    torch.manual_seed(0)
+    return Probe(recipe, root=None).measure(make_method(recipe).encoder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["vicreg", "sag-vicreg", "simclr", "barlow-twins"])
+def test_a_small_set_is_learnt_well_beyond_the_untrained_backbone(
+    method: str, tmp_path: Path
+) -> None:
+    recipe = load_recipe(
+        f"shapes/{method}",
+        scale="smoke",
+        overrides=[
+            "dataset.classes=[0, 9, 18, 23]",  # clovers, ringed stars, checked squares, crescents
+            "batch_size=96",
+            "schedule.steps=60",
+            "optimizer.base_lr=3",
+            "views.crop_scale=[0.4, 1]",
+            "backbone.args.channels=[16, 32, 64, 128]",
+            "monitor.log_every=1",
+            "monitor.measure_every=60",
+            "monitor.probe_images=480",
+        ],
+    )
+    log = rows(train(recipe, tmp_path / "run"))
+    losses = [float(row["loss"]) for row in log]
+    assert sum(losses[20:30]) < 0.95 * sum(losses[:10])  # before any walk changes the question
+    assert float(log[-1]["knn"]) > untrained(recipe)["knn"] + 0.12
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+def test_on_real_cifar100_the_loss_falls_and_the_rank_rises(
+    real_data: Path, tmp_path: Path
+) -> None:
+    recipe = load_recipe(
+        "cifar100/vicreg",
+        scale="cpu",
+        overrides=["schedule.steps=40", "monitor.log_every=1", "monitor.probe_images=500"],
+    )
+    start = untrained(recipe)
+    log = rows(train(recipe, tmp_path / "run"))
+    losses = [float(row["loss"]) for row in log]
+    assert sum(losses[-10:]) < 0.98 * sum(losses[:10])
+    assert float(log[-1]["rankme"]) > 1.5 * start["rankme"]
+
+
+def test_the_log_holds_every_term_and_measure(finished: Run) -> None:
+    log = rows(finished)
+    assert [int(row["step"]) for row in log] == list(range(1, 11))
+    assert [int(row["epoch"]) for row in log] == [step // 4 for step in range(10)]
+    for row in log:
+        parts = [float(row[name]) for name in ("invariance", "variance", "covariance")]
+        total = 25 * parts[0] + 25 * parts[1] + parts[2]
+        assert float(row["loss"]) == pytest.approx(total, rel=1e-4)
+    assert [float(row["nontrivial"]) > 0 for row in log] == [False] * 5 + [True] * 5
+    assert [bool(row["knn"]) for row in log] == [step % 5 == 0 for step in range(1, 11)]
+    assert [bool(row["drift"]) for row in log] == [False] * 9 + [True]
+
+
+def test_tensorboard_holds_the_same_numbers(finished: Run) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    board = EventAccumulator(str(finished.folder / "tensorboard"))
+    board.Reload()
+    assert [event.value for event in board.Scalars("loss")] == pytest.approx(
+        [float(row["loss"]) for row in rows(finished)], rel=1e-6
+    )
+
+
+def test_spread_and_drift_at_their_ends() -> None:
+    vectors = torch.randn(200, 16, generator=torch.Generator().manual_seed(0)).numpy()
+    assert spread(vectors) == pytest.approx(1, abs=0.02)
+    assert spread(vectors * 1e-5 + 1) < 1e-3
+    assert drift(vectors, 2 * vectors) == pytest.approx(0, abs=1e-12)
+    assert drift(vectors, vectors[::-1].copy()) > 0.5
