@@ -14,7 +14,7 @@ def test_both_routes_give_the_same_five_numbers() -> None:
 @pytest.mark.slow
 def test_reports_ratios_and_differences() -> None:
     report = run(n=300, repeats=1)
-    assert len(report.rows) == 3
+    assert len(report.rows) == 4
     assert all(len(row) == len(report.columns) for row in report.rows)
     by_name = {target.what: target for target in report.targets}
     assert by_name["largest difference from SciPy's five numbers"].met
