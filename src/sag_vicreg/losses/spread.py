@@ -13,7 +13,7 @@ of the time and (n/d)² of the memory. The gradient is
     dv/dZ = -1 / (d (n-1)) * Zc diag([std < 1] / std)
 
 whose columns sum to zero, so centring has nothing to add. Written out, it takes one matrix product
-where automatic differentiation takes two, and one pass over the batch where it takes seven.
+where automatic differentiation takes two, and fewer passes over the batch.
 """
 
 from typing import Any, Literal
