@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from sag_vicreg.losses import LossTerms
 from sag_vicreg.methods.base import Method
 from sag_vicreg.methods.moment import Moment
-from sag_vicreg.methods.transformer import at_least_float32, batch_share
+from sag_vicreg.methods.transformer import at_least_float32, over_the_batch
 from sag_vicreg.pairing import full_precision
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.recipes.method_sections import DINOSection
@@ -71,7 +71,7 @@ class DINO(Method):
                 at_least_float32(student).chunk(len(views)),
                 teacher_temp=teacher_temperature(self.section, moment),
             )
-        loss = loss * batch_share(len(views[0]), moment)
+        loss = over_the_batch(loss, len(views[0]), moment)
         return LossTerms(loss, {"distillation": loss})
 
     def after_backward(self, moment: Moment) -> None:

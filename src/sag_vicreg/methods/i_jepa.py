@@ -14,7 +14,7 @@ from sag_vicreg.losses import LossTerms
 from sag_vicreg.methods.base import Method
 from sag_vicreg.methods.masks import multiblock_masks
 from sag_vicreg.methods.moment import Moment
-from sag_vicreg.methods.transformer import as_transformer, at_least_float32, batch_share
+from sag_vicreg.methods.transformer import as_transformer, at_least_float32, over_the_batch
 from sag_vicreg.pairing import full_precision
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.recipes.method_sections import IJEPASection
@@ -72,7 +72,7 @@ class IJEPA(Method):
         predicted = self.predictor(encoded, context, targets)
         with full_precision(predicted):
             loss = F.smooth_l1_loss(at_least_float32(predicted), at_least_float32(wanted))
-            loss = loss * batch_share(len(images), moment)
+        loss = over_the_batch(loss, len(images), moment)
         return LossTerms(loss, {"prediction": loss})
 
     def after_step(self, moment: Moment) -> None:

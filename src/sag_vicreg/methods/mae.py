@@ -24,7 +24,7 @@ from sag_vicreg.losses import LossTerms
 from sag_vicreg.methods.base import Method
 from sag_vicreg.methods.masks import random_masks
 from sag_vicreg.methods.moment import Moment
-from sag_vicreg.methods.transformer import as_transformer, at_least_float32, batch_share
+from sag_vicreg.methods.transformer import as_transformer, at_least_float32, over_the_batch
 from sag_vicreg.pairing import full_precision
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.recipes.method_sections import MAESection
@@ -79,7 +79,7 @@ class MAE(Method):
         predicted = self.predict(images, visible)
         with full_precision(predicted):
             error = get_at_index(at_least_float32(predicted) - self.targets(images), masked)
-            loss = error.square().mean() * batch_share(len(images), moment)
+            loss = over_the_batch(error.square().mean(), len(images), moment)
         return LossTerms(loss, {"reconstruction": loss})
 
     def targets(self, images: Tensor) -> Tensor:

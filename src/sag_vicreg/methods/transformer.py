@@ -19,14 +19,19 @@ def as_transformer(backbone: nn.Module, method: str) -> VisionTransformer:
     return backbone
 
 
-def batch_share(n: int, moment: Moment) -> float:
-    """Weight of the mean over this process's ``n`` images in the mean over the whole batch.
+def over_the_batch(loss: Tensor, n: int, moment: Moment) -> Tensor:
+    """Turn the mean over this process's ``n`` images into the loss of the whole batch.
 
-    DistributedDataParallel averages over processes alike; times this share, that average is the
-    mean over all images also where processes hold different numbers. It is 1 for one process.
+    Its value is the mean over all images, the same on every process. Its gradient is weighted so
+    that DistributedDataParallel's plain average over processes is that mean's gradient, also where
+    processes hold different numbers of images.
     """
-    distributed = dist.is_available() and dist.is_initialized()
-    return n * (dist.get_world_size() if distributed else 1) / moment.batch_size
+    if not (dist.is_available() and dist.is_initialized()):
+        return loss
+    loss = loss * (n * dist.get_world_size() / moment.batch_size)
+    mean = loss.detach().clone()
+    dist.all_reduce(mean)
+    return loss + (mean / dist.get_world_size() - loss.detach())
 
 
 def at_least_float32(values: Tensor) -> Tensor:
