@@ -43,7 +43,7 @@ def smoke(name: str, *overrides: str) -> Method:
 
 @pytest.fixture
 def dino() -> DINO:
-    method = smoke("dino")
+    method = smoke("dino", "method.teacher_temperature=0.07", "method.momentum=0.996")
     assert isinstance(method, DINO)
     return method
 
@@ -57,7 +57,7 @@ def mae() -> MAE:
 
 @pytest.fixture
 def i_jepa() -> IJEPA:
-    method = smoke("i-jepa")
+    method = smoke("i-jepa", "method.momentum=0.996")
     assert isinstance(method, IJEPA)
     return method
 
