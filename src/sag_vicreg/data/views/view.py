@@ -13,7 +13,7 @@ from sag_vicreg.data.views.pixels import normalize
 from sag_vicreg.errors import InputError
 
 # Images worked on at a time on a CPU: few enough that they stay in its cache between steps.
-_CPU_CHUNK = 256
+_CPU_CHUNK = 128
 
 
 @dataclass(frozen=True)
