@@ -252,11 +252,11 @@ def test_the_cache_is_used_until_the_source_changes(
     (cache,) = (tmp_path / "cache" / "decoded").iterdir()
     written = cache.stat().st_mtime_ns
 
-    def refuse(self: object, size: int) -> None:
+    def refuse(self: object, index: int, size: int) -> None:
         raise AssertionError("decoded although it was cached")
 
     with monkeypatch.context() as patched:
-        patched.setattr("sag_vicreg.data.encoded.EncodedImages.squares", refuse)
+        patched.setattr("sag_vicreg.data.encoded.EncodedImages.square", refuse)
         assert torch.equal(load_dataset(name).images, before.images)
     assert cache.stat().st_mtime_ns == written
     # The same size in bytes, another picture, another time.
@@ -266,6 +266,20 @@ def test_the_cache_is_used_until_the_source_changes(
     after = load_dataset(name)
     assert not torch.equal(after.images[0], before.images[0])
     assert torch.equal(after.images[1:], before.images[1:])
+
+
+def test_many_images_are_decoded_by_workers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = load_dataset(f"folder:{folder}", split="all")
+    monkeypatch.setattr(decode_module, "_PART", 3)
+    monkeypatch.setattr(decode_module, "_WORTH_WORKERS", 1)
+    assert torch.equal(load_dataset(f"folder:{folder}", split="all").images, alone.images)
+    (folder / "cat" / "4.png").write_bytes(b"broken")
+    with pytest.raises(InputError, match=r"^[^\n]*cat/4\.png is not a readable image[^\n]*$"):
+        load_dataset(f"folder:{folder}", split="all")
+    with pytest.warns(UserWarning, match="skipped 1 corrupt images of 40"):
+        most = load_dataset(f"folder:{folder}", split="all", skip_corrupt=True)
+    sound = [place for place, name in enumerate(alone.ids) if name != "cat/4.png"]
+    assert torch.equal(most.images, alone.images[sound])
 
 
 def test_a_damaged_cache_is_decoded_again(

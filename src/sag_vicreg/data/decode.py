@@ -3,6 +3,8 @@
 import hashlib
 import os
 import time
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +14,20 @@ from platformdirs import user_cache_path
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
 
 from sag_vicreg.artifacts import atomic_path
 from sag_vicreg.data.encoded import CorruptImageError, EncodedImages
 from sag_vicreg.errors import InputError
-from sag_vicreg.progress import track
+from sag_vicreg.progress import progress_bar
 
 # Raise it when decoding changes, so that older caches are not read.
 _CACHE_VERSION = 1
 # Decoding quicker than this is not worth a file.
 _WORTH_CACHING_SECONDS = 1.0
+# Images handed to a worker at a time, and from how many such parts on workers are worth starting.
+_PART = 256
+_WORTH_WORKERS = 8
 
 
 def cache_folder() -> Path:
@@ -59,21 +65,63 @@ def decode_squares(
     if cached is not None and (skip_corrupt or len(cached[1]) == len(encoded)):
         return cached
     start = time.perf_counter()
-    squares = np.empty((len(encoded), size, size, 3), dtype=np.uint8)
+    pixels = torch.empty(len(encoded), 3, size, size, dtype=torch.uint8)
     kept: list[int] = []
-    decoded = track(encoded.squares(size), f"decoding {name}", total=len(encoded))
-    for index, square in enumerate(decoded):
-        if isinstance(square, CorruptImageError):
-            if not skip_corrupt:
-                raise square
-            continue
-        squares[len(kept)] = square
-        kept.append(index)
-    pixels = torch.from_numpy(squares[: len(kept)]).permute(0, 3, 1, 2).contiguous()
-    indices = np.array(kept, dtype=np.int64)
+    with progress_bar(f"decoding {name}", len(encoded)) as advance:
+        for part in _decoded(encoded, size):
+            if part.errors and not skip_corrupt:
+                raise CorruptImageError(part.errors[0])
+            pixels[len(kept) : len(kept) + len(part.kept)] = part.pixels
+            kept += part.kept
+            advance(len(part.kept) + len(part.errors))
+    pixels, indices = pixels[: len(kept)], np.array(kept, dtype=np.int64)
     if time.perf_counter() - start > _WORTH_CACHING_SECONDS:
         _write(path, pixels, indices)
     return pixels, indices
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some images decoded: pixels and indices of the sound ones, what is wrong with the others."""
+
+    pixels: Tensor
+    kept: list[int]
+    errors: list[str]
+
+
+class _Parts(Dataset[_Part]):
+    def __init__(self, encoded: EncodedImages, size: int) -> None:
+        self.encoded, self.size = encoded, size
+
+    def __getitem__(self, indices: range) -> _Part:
+        squares, kept, errors = [], [], []
+        for index in indices:
+            try:
+                squares.append(self.encoded.square(index, self.size))
+                kept.append(index)
+            except CorruptImageError as error:
+                errors.append(str(error))
+        shape = (len(kept), self.size, self.size, 3)
+        pixels = torch.from_numpy(np.array(squares, dtype=np.uint8).reshape(shape))
+        return _Part(pixels.permute(0, 3, 1, 2), kept, errors)
+
+
+def _decoded(encoded: EncodedImages, size: int) -> Iterable[_Part]:
+    """Decode all images in order, on every core where there are many."""
+    starts = range(0, len(encoded), _PART)
+    parts = [range(start, min(start + _PART, len(encoded))) for start in starts]
+    workers = 0 if len(parts) < _WORTH_WORKERS else (os.cpu_count() or 1)
+    if workers:
+        # Read what all images share, a parquet column, before the workers part ways.
+        encoded.source.read(int(encoded.places[0]))
+    return DataLoader(
+        _Parts(encoded, size),
+        sampler=parts,
+        batch_size=None,
+        num_workers=workers,
+        # A loader seeds its workers; without a generator of its own it would move the caller's.
+        generator=torch.Generator(),
+    )
 
 
 def _read(path: Path) -> tuple[Tensor, NDArray[np.int64]] | None:

@@ -93,14 +93,6 @@ class EncodedImages:
         """Decode the centre square of one image, resized, (size, size, 3)."""
         return centre_square(self.open(index), size)
 
-    def squares(self, size: int) -> Iterator[NDArray[np.uint8] | CorruptImageError]:
-        """Every image's centre square in turn, or the reason it cannot be had."""
-        for index in range(len(self)):
-            try:
-                yield self.square(index, size)
-            except CorruptImageError as error:
-                yield error
-
     def readable(self) -> Iterator[bool]:
         """Whether each image in turn can be decoded."""
         for index in range(len(self)):
