@@ -92,8 +92,19 @@ def test_a_folder_that_holds_something_else(
         train(tiny_recipe(), tmp_path / "nothing", resume=True)
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "love.txt").write_text("dear")
-    with pytest.raises(InputError, match="not empty and holds no run"):
+    with pytest.raises(InputError, match="not an empty folder"):
         train(tiny_recipe(), tmp_path / "letters")
+
+
+def test_a_refused_run_leaves_no_trace(tiny_recipe: MakeRecipe, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with pytest.raises(InputError, match=r"Lightning refuses .* strategy warp"):
+        train(tiny_recipe(), folder, strategy="warp")
+    with pytest.raises(InputError, match="does not exist"):
+        train(tiny_recipe("sag-vicreg", "dataset.name=folder:nowhere"), folder)
+    with pytest.raises(InputError, match="does not take backbone"):
+        train(tiny_recipe("sag-vicreg", "backbone.args.wings=2"), folder)
+    assert not folder.exists()
 
 
 def test_too_few_images_for_one_batch(tiny_recipe: MakeRecipe, tmp_path: Path) -> None:

@@ -67,3 +67,21 @@ def structure_large(
     from sag_vicreg.bench.structure import run_large
 
     run_large(n=n, geometry=geometry).report(out)
+
+
+@app.command()
+def training(
+    repeats: Repeats = 5,
+    out: Out = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw the walk's share by batch size here.")
+    ] = None,
+) -> None:
+    """Time the walk inside a training step, and whole steps against a lightly pipeline.
+
+    Example: `sag-vicreg bench training --out benchmarks/training.json --figure share.svg`
+    """
+    require_train_extra("bench training")
+    from sag_vicreg.bench.training import run
+
+    run(repeats=repeats, figure=figure).report(out)

@@ -4,14 +4,16 @@ import importlib.metadata
 import logging
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import lightning.pytorch as pl
 import torch
+from lightning.fabric.utilities.exceptions import MisconfigurationException
 
 from sag_vicreg.artifacts import Run, write_text
+from sag_vicreg.data import ImageDataset
 from sag_vicreg.errors import InputError
 from sag_vicreg.methods import make_method
 from sag_vicreg.methods.backbone import uses_channels_last
@@ -62,22 +64,54 @@ def train(
     >>> run = train(load_recipe("shapes/sag-vicreg", scale="smoke"), "runs/smoke")  # doctest: +SKIP
     """
     run = Run(Path(folder))
-    store = CheckpointStore(run, recipe.digest())
     first = _is_first_process()
     if first:
-        _claim_folder(run, recipe, resume=resume)
-        store.sweep()
+        _check_folder(run, recipe, resume=resume)
     if run.backbone.exists():
         return run
-    images = load_images(recipe, "train", root=root)
-    plan = Plan(recipe, len(images))
+    store = CheckpointStore(run, recipe.digest())
+    module = make_module(recipe, load_images(recipe, "train", root=root), store)
     watch = [Watch(run, Probe(recipe, root=root))] if first else []
+    with quiet_lightning():
+        trainer = make_trainer(
+            recipe,
+            watch,
+            devices=devices,
+            nodes=nodes,
+            strategy=strategy,
+            accelerator=accelerator,
+        )
+        if first:
+            _claim_folder(run, recipe)
+            store.sweep()
+        trainer.fit(module)
+    if first:
+        export_backbone(run, module.method, recipe)
+    trainer.strategy.barrier()
+    return run
+
+
+def make_module(recipe: Recipe, images: ImageDataset, store: CheckpointStore) -> TrainingModule:
+    """Put method, data and plan together; the seed decides the first weights."""
+    plan = Plan(recipe, len(images))
     torch.manual_seed(derived_seed(recipe.seed, "weights"))
     method = make_method(recipe)
     inputs = Inputs(plan, images, channels_last=uses_channels_last(method.backbone))
-    module = TrainingModule(method, plan, inputs, store)
-    with _quiet_lightning():
-        trainer = pl.Trainer(
+    return TrainingModule(method, plan, inputs, store)
+
+
+def make_trainer(
+    recipe: Recipe,
+    callbacks: Sequence[pl.Callback],
+    *,
+    devices: int = 1,
+    nodes: int = 1,
+    strategy: str = "auto",
+    accelerator: str = "auto",
+) -> pl.Trainer:
+    """Build Lightning's trainer, without the parts that are done here."""
+    try:
+        return pl.Trainer(
             accelerator=accelerator,
             devices=devices,
             num_nodes=nodes,
@@ -88,22 +122,22 @@ def train(
             gradient_clip_val=recipe.optimizer.clip_norm,
             # CPUs have no synchronised BatchNorm; everywhere else it is the official code's.
             sync_batchnorm=devices * nodes > 1 and _on_accelerator(accelerator),
-            callbacks=[*watch],
+            callbacks=list(callbacks),
             logger=False,
             enable_checkpointing=False,
             enable_progress_bar=False,
             enable_model_summary=False,
             use_distributed_sampler=False,
         )
-        trainer.fit(module)
-    if first:
-        export_backbone(run, method, recipe)
-    trainer.strategy.barrier()
-    return run
+    except (ValueError, MisconfigurationException) as error:
+        raise InputError(
+            f"Lightning refuses devices {devices}, nodes {nodes}, strategy {strategy}, "
+            f"accelerator {accelerator}: {error}"
+        ) from error
 
 
-def _claim_folder(run: Run, recipe: Recipe, *, resume: bool) -> None:
-    """Make the folder this recipe's, or say why it cannot be."""
+def _check_folder(run: Run, recipe: Recipe, *, resume: bool) -> None:
+    """Refuse a folder that is not this recipe's, or not for the asking."""
     if run.recipe.exists():
         found = load_recipe(run.recipe)
         if found.digest() != recipe.digest():
@@ -116,13 +150,17 @@ def _claim_folder(run: Run, recipe: Recipe, *, resume: bool) -> None:
                 f"{run.folder} already holds a run of this recipe: "
                 f"`sag-vicreg train --resume {run.folder}` goes on with it"
             )
-        return
-    if resume:
+    elif resume:
         raise InputError(f"nothing to resume in {run.folder}: it holds no {run.recipe.name}")
-    if run.folder.is_dir() and any(run.folder.iterdir()):
-        raise InputError(f"{run.folder} is not empty and holds no run: choose another folder")
-    versions = {name: importlib.metadata.version(name) for name in _VERSIONED}
-    write_text(run.recipe, recipe.model_copy(update={"versions": versions}).to_yaml())
+    elif run.folder.exists() and not (run.folder.is_dir() and not any(run.folder.iterdir())):
+        raise InputError(f"{run.folder} is not an empty folder and holds no run: choose another")
+
+
+def _claim_folder(run: Run, recipe: Recipe) -> None:
+    """Write the complete recipe, with the versions that run it, once nothing is left to refuse."""
+    if not run.recipe.exists():
+        versions = {name: importlib.metadata.version(name) for name in _VERSIONED}
+        write_text(run.recipe, recipe.model_copy(update={"versions": versions}).to_yaml())
 
 
 def _is_first_process() -> bool:
@@ -136,7 +174,7 @@ def _on_accelerator(accelerator: str) -> bool:
 
 
 @contextmanager
-def _quiet_lightning() -> Iterator[None]:
+def quiet_lightning() -> Iterator[None]:
     """Hold back Lightning's banners and its advice on loaders that are not used here."""
     loggers = [logging.getLogger(f"lightning.{part}") for part in ("pytorch", "fabric")]
     levels = [logger.level for logger in loggers]
