@@ -132,6 +132,7 @@ def test_unfinished_is_listed_as_unfinished() -> None:
     assert "| Learning-rate search, 300 steps a trial | 12 of 12 | finished |" in page
     assert "both halves | 1 of 12 | **unfinished** |" in page
     assert "10,000 steps | 0 of 6 | **unfinished** |" in page
+    assert "there is nothing to say yet, either way" in page
     states = {state.stage.name: state.done for state in stage_states(results)}
     assert states["halves"] == 1
 

@@ -122,6 +122,24 @@ def test_the_grid_goes_out_through_submitit(tmp_path: Path, whole: Path) -> None
 
 
 @pytest.mark.slow
+def test_tables_by_level_and_rand_figures_share_one_model(tmp_path: Path) -> None:
+    targets = ["table4", "table5", "fig4a", "fig4b"]
+    done = reproduce(*targets, *ONE[1:], "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("done: training") == 1
+    for name, columns in (("table4", 4), ("table5", 4), ("fig4a", 4), ("fig4b", 10)):
+        means = [float(line.split(",")[4]) for line in lines_of(tmp_path, name)]
+        assert len(means) == columns
+        assert all(0 < mean < (100 if name.startswith("table") else 1) for mean in means)
+    knn = [float(line.split(",")[4]) for line in lines_of(tmp_path, "table4")]
+    assert knn == sorted(knn, reverse=True), "coarser levels are easier"
+
+
+def lines_of(folder: Path, name: str) -> list[str]:
+    return (folder / "out" / "tables" / f"{name}.csv").read_text().splitlines()[1:]
+
+
+@pytest.mark.slow
 def test_a_dry_run_counts_measures_and_trains_nothing(tmp_path: Path) -> None:
     done = reproduce(*TABLE, "--methods", "vicreg", "--dry-run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -46,8 +46,12 @@ def generated_part(results: Mapping[str, Result]) -> str:
             "## The trend",
             to_markdown(trend_table(tuned, results)),
             f"![SAG-VICReg minus VICReg by length of training]({TREND_FIGURE})",
-            "\n".join(f"- {sentence}" for sentence in sentences),
         ]
+    blocks.append("## What agrees with the paper, and what does not")
+    blocks.append(
+        "\n".join(f"- {sentence}" for sentence in sentences)
+        or "No pair of VICReg and SAG-VICReg is finished: there is nothing to say yet, either way."
+    )
     if states["ablation"].done > finished_baselines(results):
         blocks += ["## Ablation", to_markdown(ablation_table(tuned, results))]
     return "\n\n".join(block.strip() for block in blocks) + "\n"
