@@ -1,6 +1,5 @@
 """From a batch's place in training to its views on the training device."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,12 +80,12 @@ class Inputs(Dataset[Batch]):
         self.plan = plan
         self.dataset = dataset
         self.recipe_views = recipe_views(plan.recipe)
+        self.workers = 0 if dataset.resident else torch.get_num_threads()
         self.memory_format = torch.channels_last if channels_last else torch.contiguous_format
 
     def loader(self, batches: Batches) -> DataLoader[Batch]:
         """Load the images of ``batches`` one after the other."""
-        workers = 0 if self.dataset.resident else len(os.sched_getaffinity(0))
-        return DataLoader(self, sampler=batches, batch_size=None, num_workers=workers)
+        return DataLoader(self, sampler=batches, batch_size=None, num_workers=self.workers)
 
     def __getitem__(self, moment: Moment) -> Batch:
         indices = self.plan.indices(moment)[moment.rows]
