@@ -13,6 +13,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Column
 
 from sag_vicreg.artifacts import Run
 from sag_vicreg.errors import TrainingStopped
@@ -54,6 +55,7 @@ class Watch(pl.Callback):
         self._images += module.plan.images_per_step
         done = moment.step + 1
         last = done == moment.total_steps
+        self.bar.move(done)
         measured: dict[str, float] = {}
         if last or done % self.measure_every == 0:
             measured = self.probe.measure(module.method.encoder)
@@ -82,7 +84,7 @@ class Watch(pl.Callback):
             **measured,
         }
         self.metrics.write(done, module.moment.epoch, values)
-        self.bar.show(done, values)
+        self.bar.show(values)
         self._seconds, self._images = 0.0, 0
 
     def on_train_end(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
@@ -102,34 +104,42 @@ class Watch(pl.Callback):
 
 
 class _Bar:
-    """Steps, loss terms, images per second, time gone and time left; silent off a terminal."""
+    """Steps, time gone and left, loss terms, images per second, k-NN; silent off a terminal."""
 
     def __init__(self, start: int, total: int) -> None:
         console = Console(stderr=True)
+        rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")  # what is left of the line
         self._progress = Progress(
             TextColumn("training"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=16),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", table_column=rest),
             console=console,
             transient=True,
+            expand=True,
             disable=not console.is_terminal,
         )
         self._task = self._progress.add_task("training", total=total, completed=start, note="")
+        self._knn = ""
         self._progress.start()
 
-    def show(self, done: int, values: dict[str, float]) -> None:
-        """Move the bar to ``done`` and say how it goes."""
-        shown = {name: value for name, value in values.items() if name not in ("lr", *MEASURES)}
-        speed = shown.pop("images_per_second")
-        terms = " ".join(f"{name} {value:.3g}" for name, value in shown.items())
-        knn = f" knn {values['knn']:.1%}" if "knn" in values else ""
-        self._progress.update(
-            self._task, completed=done, note=f"{terms} {speed:,.0f} images/s{knn}"
-        )
+    def move(self, done: int) -> None:
+        """Move the bar to ``done``."""
+        self._progress.update(self._task, completed=done)
+
+    def show(self, values: dict[str, float]) -> None:
+        """Say how it goes."""
+        if "knn" in values:
+            self._knn = f" knn {values['knn']:.1%}"
+        speed = f"{values['images_per_second']:,.0f} images/s"
+        terms = [f"{name} {value:.3g}" for name, value in values.items() if name not in _UNSHOWN]
+        self._progress.update(self._task, note=f"{speed}{self._knn} {' '.join(terms)}")
 
     def close(self) -> None:
         """Take the bar away."""
         self._progress.stop()
+
+
+_UNSHOWN = ("lr", "images_per_second", *MEASURES)
