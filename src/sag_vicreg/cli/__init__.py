@@ -13,6 +13,7 @@ from sag_vicreg.cli import (
     bench,
     compare,
     datasets,
+    demo,
     embed,
     evaluate,
     figure,
@@ -52,6 +53,7 @@ def _root(
 app.add_typer(bench.app, name="bench")
 app.add_typer(datasets.app, name="datasets")
 app.command("figure")(figure.figure)
+app.command("demo")(demo.demo)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("train")(train.train)

@@ -19,6 +19,10 @@ TRAINING = {
     "variance": ("Variance", "Hinge: 0 once every dimension varies enough."),
     "covariance": ("Covariance", "How much dimensions repeat each other."),
     "nontrivial": ("Non-trivial pairs", "Share of images the walk paired with another image."),
+    "knn": ("k-NN accuracy", "Of probe images, at the finest level."),
+    "rankme": ("RankMe", "How many directions the embedding uses."),
+    "embedding_std": ("Spread", "1: evenly over the sphere; 0: collapsed."),
+    "drift": ("Tree drift", "How far the tree moved since the last measurement."),
 }
 MEASURES = {
     "knn": "k-NN accuracy",
@@ -28,7 +32,7 @@ MEASURES = {
     "nmi": "Normalised mutual information",
 }
 # Bookkeeping of the trainer, not results.
-SKIPPED = ("step", "epoch", "time", "seconds", "lr", "learning_rate")
+SKIPPED = ("step", "epoch", "lr", "images_per_second")
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ def training_charts(models: Sequence[Model]) -> list[Chart]:
         title, note = TRAINING.get(name, (name.replace("_", " "), ""))
         if series:
             chart_id = f"training-{len(charts)}"
-            percent = name == "nontrivial"
+            percent = name in ("nontrivial", "knn")
             charts.append(
                 Chart(chart_id, "training", title, note, "step", tuple(series), None, percent)
             )
@@ -108,7 +112,7 @@ def _thin(
 def score_lines(models: Sequence[Model], outcomes: Sequence[Outcome]) -> list[ScoreLine]:
     """Scores of runs' ``results.json``, and of a reproduction averaged over seeds."""
     lines = [
-        ScoreLine(model.name, style, flatten(model.results))
+        ScoreLine(model.name, style, flatten(model.results), _probe_spreads(model.results))
         for style, model in enumerate(models)
         if model.results is not None
     ]
@@ -130,6 +134,12 @@ def score_lines(models: Sequence[Model], outcomes: Sequence[Outcome]) -> list[Sc
         line.scores = {**line.scores, **means}
         line.spreads = {**line.spreads, **spreads}
     return lines + list(names.values())
+
+
+def _probe_spreads(results: Mapping[str, Any]) -> dict[str, float]:
+    """Return the probe's deviation over its seeds, by level; nothing where it had one seed."""
+    deviations = results.get("probe", {}).get("deviation") or ()
+    return {f"probe.level{level}": value for level, value in enumerate(deviations, start=1)}
 
 
 def flatten(results: Mapping[str, Any]) -> dict[str, float]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sag_vicreg.errors import InputError
 from sag_vicreg.report.maps import class_centroids
 from sag_vicreg.report.points import Points
-from sag_vicreg.structure import Tree, ward_tree
+from sag_vicreg.structure import Tree, untangle, ward_tree
 
 MOST_CLASSES = 300
 MOST_IMAGES = 48
@@ -99,8 +99,10 @@ def _face(trees: Sequence[Tree]) -> list[TreePair]:
     pairs = []
     for right in range(len(trees)):
         for left in range(right):
-            drawn = [_drawn(trees[side], trees[side].leaf_order) for side in (left, right)]
-            pairs.append(TreePair(left, right, *drawn))
+            faced = untangle(trees[left], trees[right])
+            left_tree = _drawn(trees[left], faced.order_a)
+            right_tree = _drawn(trees[right], faced.order_b)
+            pairs.append(TreePair(left, right, left_tree, right_tree))
     return pairs
 
 

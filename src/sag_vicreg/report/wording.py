@@ -91,7 +91,7 @@ def about_trees(trees: Trees, n_models: int) -> dict[str, str]:
     kind = "Class trees" if trees.classes is not None else "Trees"
     return {
         "title": f"{kind}, face to face",
-        "about": f"{how} "
+        "about": f"{how} Branches are turned so that few lines cross; turning changes nothing. "
         "Hover a leaf for examples; click a branch to find its members in the other tree.",
     }
 

@@ -1,0 +1,42 @@
+"""The demo from end to end at its smallest, and again: what is finished is not done again."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sag_vicreg.cli import app
+
+
+@pytest.mark.slow
+def test_the_demo_ends_with_its_page_and_a_second_run_reuses_the_first(tmp_path: Path) -> None:
+    out = tmp_path / "demo"
+    command = ["demo", "--out", str(out), "--scale", "smoke"]
+    first = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert first.exit_code == 0, first.output
+    page = out / "report.html"
+    assert first.stdout.splitlines()[-1] == str(page)
+    for words in ("LCA Pearson", "SAG-VICReg", "the largest group alone", "not which method"):
+        assert words in " ".join(first.stdout.split())
+    text = page.read_text(encoding="utf-8")
+    assert "VICReg and SAG-VICReg on classes they never saw" in text
+    assert "sag-vicreg train --recipe shapes/sag-vicreg" in text
+
+    runs = sorted((out / "runs").iterdir())
+    assert [run.name for run in runs] == [
+        "sag-vicreg-first",
+        "sag-vicreg-second",
+        "vicreg-first",
+        "vicreg-second",
+    ]
+    finished = [path for run in runs for path in run.rglob("*") if path.is_file()]
+    before = {path: path.stat().st_mtime_ns for path in finished}
+    second = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert second.stdout.count("already trained") == 4
+    assert {path: path.stat().st_mtime_ns for path in finished} == before
+
+
+def test_an_unknown_scale_is_one_line(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path), "--scale", "paper"])
+    assert done.exit_code == 2
+    assert "Valid: cpu, smoke" in done.stderr
