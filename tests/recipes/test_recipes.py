@@ -101,6 +101,19 @@ def test_a_file_may_hold_only_what_differs_from_its_base(tmp_path: Path) -> None
     assert recipe == expected
 
 
+def test_another_name_clears_what_belonged_to_the_old_one() -> None:
+    recipe = load_recipe(
+        "cifar100/vicreg",
+        scale="cpu",
+        overrides=["optimizer={name: adamw, base_lr: 1e-3}", "backbone.name=resnet50"],
+    )
+    assert recipe.optimizer.name == "adamw"
+    assert recipe.optimizer.weight_decay == 0.05
+    assert recipe.backbone.args == {}
+    same = load_recipe("cifar100/vicreg", scale="cpu", overrides=["backbone.name=resnet18"])
+    assert same == load_recipe("cifar100/vicreg", scale="cpu")
+
+
 MISTAKES = {
     "method.lamda=1": "unknown key method.lamda",
     "optimizer.base_rl=1": "did you mean 'base_lr'?",

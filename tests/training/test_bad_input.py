@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from sag_vicreg.artifacts import Run
 from sag_vicreg.cli import app
-from sag_vicreg.errors import InputError
+from sag_vicreg.errors import InputError, TrainingStopped
 from sag_vicreg.losses import LossTerms
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.training import train
@@ -230,6 +230,21 @@ def test_a_rate_that_is_far_too_high_stops_with_the_reason(
     recipe = tiny_recipe(method, "optimizer.base_lr=1e30")
     with pytest.raises(InputError, match=r"diverged at step \d"):
         train(recipe, tmp_path / "run")
+
+
+def test_broken_weights_never_replace_a_good_checkpoint(
+    tiny_recipe: MakeRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sag_vicreg.methods.vicreg import VICReg
+
+    def break_gradients(self: VICReg, moment: object) -> None:
+        if moment.step == 5:  # type: ignore[attr-defined]
+            next(self.parameters()).grad.fill_(torch.nan)  # type: ignore[union-attr]
+
+    monkeypatch.setattr(VICReg, "after_backward", break_gradients)
+    with pytest.raises(TrainingStopped, match=r"finite after step 6.*step-00000003\.pt is kept"):
+        train(tiny_recipe("vicreg"), tmp_path / "run")
+    assert [p.name for p in Run(tmp_path / "run").checkpoints.iterdir()] == ["step-00000003.pt"]
 
 
 def test_a_collapsed_embedding_stops_the_run(

@@ -27,7 +27,8 @@ def load_recipe(
     scale
         ``paper`` (default), ``cpu`` (minutes on two cores) or ``smoke`` (seconds).
     overrides
-        ``key=value`` with dots for nesting and YAML for values: ``optimizer.base_lr=0.5``.
+        ``key=value`` with dots for nesting and YAML for values: ``optimizer.base_lr=0.5``. Another
+        ``name`` for the backbone, method or optimiser clears the rest of that section.
 
     Examples
     --------
@@ -41,7 +42,7 @@ def load_recipe(
     else:
         content = packaged_recipe(name, scale or "paper")
     for override in overrides:
-        content = merge(content, _parse_override(override))
+        content = _lay_over(content, _parse_override(override))
     try:
         return Recipe.model_validate(content)
     except ValidationError as error:
@@ -66,7 +67,19 @@ def _read_file(path: Path, scale: str | None) -> dict[str, Any]:
             )
         return content
     scale = scale or content.get("scale") or "paper"
-    return merge(packaged_recipe(str(base), scale), content | {"scale": scale})
+    return _lay_over(packaged_recipe(str(base), scale), content | {"scale": scale})
+
+
+def _lay_over(content: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """Merge a user's keys; a section that gets another name starts afresh.
+
+    LARS's momentum means nothing to AdamW, nor one backbone's arguments to another.
+    """
+    for section in ("backbone", "method", "optimizer"):
+        asked, had = over.get(section), content.get(section)
+        if isinstance(asked, dict) and isinstance(had, dict) and "name" in asked:
+            content = content | {section: had if asked["name"] == had.get("name") else {}}
+    return merge(content, over)
 
 
 def _parse_override(override: str) -> dict[str, Any]:

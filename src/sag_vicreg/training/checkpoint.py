@@ -5,6 +5,7 @@ It holds no generator's state: randomness is a function of seed, epoch and step.
 """
 
 import pickle
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,9 @@ class CheckpointStore:
     def load(self, path: Path) -> dict[str, Any]:
         """Read a checkpoint of this recipe; anything else is refused and nothing in it is run."""
         try:
-            content = torch.load(path, map_location="cpu", weights_only=True)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of foreign pickles, which are refused anyway
+                content = torch.load(path, map_location="cpu", weights_only=True)
         except pickle.UnpicklingError as error:
             raise InputError(
                 f"refused checkpoint {path}: it holds more than tensors and plain values, "
@@ -68,7 +71,7 @@ class CheckpointStore:
                 f"cannot read checkpoint {path} ({_first_line(error)}): it is truncated or "
                 "damaged; delete it and start again"
             ) from error
-        expected = {"format", "digest", "step", "method", "optimizer"}
+        expected = {"format", "digest", "step", "method", "optimizer", "precision", "probe"}
         if not isinstance(content, dict) or not expected <= content.keys():
             raise InputError(f"{path} is no checkpoint of sag-vicreg")
         if content["format"] != _FORMAT:

@@ -48,14 +48,12 @@ class Encoder:
         self, dataset: ImageDataset, *, batch_size: int = 256, description: str | None = None
     ) -> NDArray[np.float32]:
         """Embed every image, (n, d), in the dataset's order; a description shows a bar."""
-        starts: Any = range(0, len(dataset), batch_size)
-        if description is not None:
-            starts = track(starts, description)
+        batches = torch.arange(len(dataset)).split(batch_size)
+        shown = batches if description is None else track(batches, description)
         with evaluating(self.backbone), torch.inference_mode():
             vectors = [
                 self.backbone(self.pixels(dataset.batch(indices))).float().cpu()
-                for start in starts
-                if (indices := range(start, min(start + batch_size, len(dataset))))
+                for indices in shown
             ]
         return torch.cat(vectors).numpy()
 

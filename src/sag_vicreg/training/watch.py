@@ -21,6 +21,9 @@ from sag_vicreg.training.measures import COLLAPSED, MEASURES, Probe
 from sag_vicreg.training.metrics import MetricsLog
 from sag_vicreg.training.module import TrainingModule
 
+# Columns of the log that are no terms of the loss.
+_NO_TERMS = ("lr", "images_per_second", *MEASURES)
+
 
 class Watch(pl.Callback):
     """Belongs to the first process; the others wait for it at their next collective."""
@@ -40,7 +43,7 @@ class Watch(pl.Callback):
         self.log_every = monitor.log_every
         self.measure_every = monitor.measure_every or per_epoch
         self.checkpoint_every = monitor.checkpoint_every or per_epoch
-        self.metrics = MetricsLog(self.run, module.start, ("lr", "images_per_second", *MEASURES))
+        self.metrics = MetricsLog(self.run, module.start, _NO_TERMS)
         self.bar = _Bar(module.start, module.plan.total_steps)
         self._clock = time.perf_counter()
 
@@ -63,6 +66,7 @@ class Watch(pl.Callback):
         if last or measured or done % self.log_every == 0:
             self._log(module, done, measured)
         if last or done % self.checkpoint_every == 0:
+            self._refuse_broken_weights(done, module)
             module.checkpoints.save(done, module.state() | {"probe": self.probe.state()})
         self._clock = time.perf_counter()
 
@@ -72,6 +76,14 @@ class Watch(pl.Callback):
                 f"the embedding has collapsed at step {done}: all probe images point the same way "
                 f"(spread {spread:.1e} of 1); lower optimizer.base_lr or raise batch_size; "
                 f"{module.checkpoints.kept()}"
+            )
+
+    def _refuse_broken_weights(self, done: int, module: TrainingModule) -> None:
+        """Keep a good checkpoint from being replaced by one whose next loss would be NaN."""
+        if not all(bool(p.isfinite().all()) for p in module.method.parameters()):
+            raise TrainingStopped(
+                f"weights are no longer finite after step {done}: training has diverged, lower "
+                f"optimizer.base_lr; {module.checkpoints.kept()}"
             )
 
     def _log(self, module: TrainingModule, done: int, measured: dict[str, float]) -> None:
@@ -134,12 +146,9 @@ class _Bar:
         if "knn" in values:
             self._knn = f" knn {values['knn']:.1%}"
         speed = f"{values['images_per_second']:,.0f} images/s"
-        terms = [f"{name} {value:.3g}" for name, value in values.items() if name not in _UNSHOWN]
+        terms = [f"{name} {value:.3g}" for name, value in values.items() if name not in _NO_TERMS]
         self._progress.update(self._task, note=f"{speed}{self._knn} {' '.join(terms)}")
 
     def close(self) -> None:
         """Take the bar away."""
         self._progress.stop()
-
-
-_UNSHOWN = ("lr", "images_per_second", *MEASURES)
