@@ -1,0 +1,158 @@
+"""Every code block of the README and of docs/ runs, in the order a reader meets it.
+
+Python blocks of one page share one namespace; commands of one page share one folder. Training runs
+at the smoke scale whatever scale the page shows, and tables are planned with ``--dry-run``.
+Installation lines are checked rather than run.
+"""
+
+import json
+import os
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from sag_vicreg.artifacts import Embeddings, write_embeddings
+from sag_vicreg.cli import app
+from sag_vicreg.errors import InputError
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+REAL_DATASETS = ("cifar100", "caltech256", "imagenet")
+SCALED = ("demo", "train", "reproduce")
+SMALLER = {
+    "embed": ("--max-images", "192"),
+    "evaluate": ("--clusters", "4"),
+    "compare": ("--permutations", "9"),
+}
+RUNNABLE = ("python", "bash", "yaml", "json", "text")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block: where it starts, its language, its text."""
+
+    line: int
+    language: str
+    text: str
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    start = None
+    for number, line in enumerate(lines, start=1):
+        fence = re.match(r"\s*```\s*(\w*)", line)
+        if not fence:
+            continue
+        if start is None:
+            start, language, indent = number, fence[1], len(line) - len(line.lstrip())
+        else:
+            text = "\n".join(inner[indent:] for inner in lines[start : number - 1])
+            yield Block(start, language, text)
+            start = None
+    assert start is None, f"{page}:{start}: the block never ends"
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """The commands of a shell block, comments dropped, continued lines joined."""
+    for line in text.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        if words:
+            yield words
+
+
+def smoke(words: list[str]) -> list[str]:
+    """The same command at the smallest scale."""
+    # Click takes the last of a repeated option.
+    words = [*words, *SMALLER.get(words[0], ())]
+    if words[0] not in SCALED or "--resume" in words or "--dry-run" in words:
+        return words
+    if "--scale" not in words:
+        return [*words, "--scale", "smoke"]
+    place = words.index("--scale") + 1
+    small = [*words[:place], "smoke", *words[place + 1 :]]
+    # Tables are planned here and run for real in tests/experiments.
+    return [*small, "--dry-run"] if words[0] == "reproduce" else small
+
+
+def check_installation(words: list[str]) -> bool:
+    """Check a line that sets the machine up: its make target or its extra exists."""
+    if words[0] == "make":
+        targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert set(words[1:]) <= set(targets)
+        return True
+    if words[:2] == ["pip", "install"]:
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        for extras in re.findall(r"\[([\w,]+)\]", " ".join(words)):
+            assert set(extras.split(",")) <= set(project["optional-dependencies"])
+        return True
+    return words[0] in ("git", "cd", "export")
+
+
+def run_command(words: list[str]) -> None:
+    if check_installation(words):
+        return
+    # A launcher's prefix says on how many machines, not what.
+    while words and words[0] != "sag-vicreg":
+        words = words[1:]
+    assert words, "only commands of ours can be tested"
+    done = CliRunner().invoke(app, smoke(words[1:]), catch_exceptions=False)
+    if done.exit_code == 2 and done.stderr.startswith("error: "):
+        raise InputError(f"{shlex.join(words)}: {done.stderr}")
+    assert done.exit_code == 0, f"{shlex.join(words)}\n{done.output}"
+
+
+@pytest.fixture
+def example_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files examples speak of: embeddings somebody already has, of the same 300 items."""
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(0)
+    a = generator.normal(size=(300, 16)).astype(np.float32)
+    b = a @ generator.normal(size=(16, 8)).astype(np.float32)
+    for name, vectors in {"old": a, "new": b, "run1": a, "run2": b, "run3": a + 1}.items():
+        np.save(f"{name}.npy", vectors)
+    write_embeddings("new.parquet", Embeddings(b))
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_block_of_the_page_runs(page: Path, example_files: Path) -> None:
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(page):
+        where = f"{page.name}:{block.line}"
+        assert block.language in RUNNABLE, f"{where}: say which language, one of {RUNNABLE}"
+        try:
+            run_block(block, where, namespace)
+        except InputError:
+            # Only a missing real dataset excuses a block, and only where there is none.
+            if "SAG_VICREG_DATA" in os.environ or not any(d in block.text for d in REAL_DATASETS):
+                raise
+
+
+def run_block(block: Block, where: str, namespace: dict[str, object]) -> None:
+    if block.language == "python":
+        exec(compile(block.text, where, "exec"), namespace)
+    elif block.language == "bash":
+        for words in commands(block.text):
+            run_command(words)
+    elif block.language == "yaml":
+        assert yaml.safe_load(block.text) is not None, where
+    elif block.language == "json":
+        json.loads(block.text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_relative_link_of_the_page_leads_somewhere(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target) or target.startswith("#"):
+            continue
+        assert (page.parent / target.split("#")[0]).exists(), f"{page.name}: {target}"
