@@ -9,8 +9,9 @@ INSTALLED := $(VENV)/.installed
 demo: $(INSTALLED)
 	$(BIN)/sag-vicreg demo --out demo
 
+# One thread: tests are many and small, and threads waiting for each other cost more than they bring.
 test: lint types
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
