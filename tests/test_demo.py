@@ -12,7 +12,9 @@ from sag_vicreg.cli import app
 def test_the_demo_ends_with_its_page_and_a_second_run_reuses_the_first(tmp_path: Path) -> None:
     out = tmp_path / "demo"
     command = ["demo", "--out", str(out), "--scale", "smoke"]
-    first = CliRunner().invoke(app, command, catch_exceptions=False)
+    # Wide enough for the tables' headings to stay on one line.
+    terminal = CliRunner(env={"COLUMNS": "160"})
+    first = terminal.invoke(app, command, catch_exceptions=False)
     assert first.exit_code == 0, first.output
     page = out / "report.html"
     assert first.stdout.splitlines()[-1] == str(page)
@@ -31,7 +33,7 @@ def test_the_demo_ends_with_its_page_and_a_second_run_reuses_the_first(tmp_path:
     ]
     finished = [path for run in runs for path in run.rglob("*") if path.is_file()]
     before = {path: path.stat().st_mtime_ns for path in finished}
-    second = CliRunner().invoke(app, command, catch_exceptions=False)
+    second = terminal.invoke(app, command, catch_exceptions=False)
     assert second.stdout.count("already trained") == 4
     assert {path: path.stat().st_mtime_ns for path in finished} == before
 
