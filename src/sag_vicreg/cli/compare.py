@@ -11,9 +11,7 @@ import typer
 def compare(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            help="Two or more of .npy .npz .csv .parquet .safetensors", metavar="FILE..."
-        ),
+        typer.Argument(help="Two or more of .npy .npz .csv .parquet .safetensors", metavar="FILES"),
     ],
     geometry: Annotated[
         str, typer.Option(help="cosine, spherical (no n x n matrix) or euclidean.")
@@ -25,7 +23,7 @@ def compare(
     half_samples: Annotated[
         int, typer.Option(help="Random halves to compare anew, for the spread; 0 for none.")
     ] = 0,
-    seed: Annotated[int, typer.Option(help="Of permutations and half-samples.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of permutations and half-samples.")] = 0,
     context: Annotated[
         bool,
         typer.Option(
