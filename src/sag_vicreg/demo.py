@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -25,17 +26,17 @@ from sag_vicreg.structure import compare
 from sag_vicreg.training import embed, train
 
 METHODS = {"vicreg": "VICReg", "sag-vicreg": "SAG-VICReg"}
-HALVES = {"first": "trained on these classes", "second": "trained on the others"}
-# Under 40 seconds each on two cores; everything else is the recipe's.
+HALVES = {"first": "saw them", "second": "did not"}
+# Half a minute each on two cores; everything else is the recipe's.
 OVERRIDES: dict[str, tuple[str, ...]] = {
-    "cpu": ("schedule.steps=220", "monitor.measure_every=110", "monitor.probe_images=480"),
+    "cpu": ("schedule.steps=120", "monitor.measure_every=40", "monitor.probe_images=480"),
     "smoke": (),
 }
 HALF_SAMPLES = 8
 VOTERS = 960
 CLUSTERS = (6, 12, 24, 48)
 HONESTLY = (
-    "One seed and a few hundred steps on drawn shapes: this shows how the parts work together, not "
+    "One seed and a hundred steps on drawn shapes: this shows how the parts work together, not "
     "which method is better. SAG-VICReg walks only in the second half of its steps."
 )
 
@@ -129,40 +130,46 @@ def _evaluate(model: DemoModel, test: Embeddings) -> dict[str, Any]:
     return scores
 
 
-def _structure_table(tests: Sequence[Embeddings]) -> Table:
-    table = Table(
-        title="How alike are the trees of a model that knows these classes and one that does not?",
-        caption=f"{len(tests[0])} held-out images; ± over {HALF_SAMPLES} random halves of them: "
-        "spread, not confidence",
-        title_justify="left",
-        caption_justify="left",
-    )
+def _table(title: str, caption: str, columns: Sequence[str]) -> Table:
+    """Start a table that fits 80 columns."""
+    table = Table(title=title, caption=caption, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.title_justify = table.caption_justify = "left"
     table.add_column("")
-    for score in ("LCA Pearson", "Spearman", "Kendall", "cophenetic D1→P2", "D2→P1"):
-        table.add_column(score, justify="right")
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table
+
+
+def _structure_table(tests: Sequence[Embeddings]) -> Table:
+    table = _table(
+        "Similarity of the trees of two models: one saw these classes, one did not",
+        f"{len(tests[0])} held-out images; ± over {HALF_SAMPLES} random halves of them: "
+        "spread, not confidence",
+        ("LCA Pearson", "Spearman", "Kendall", "coph. D1→P2", "D2→P1"),
+    )
     for place, name in enumerate(METHODS.values()):
         first, second = tests[2 * place], tests[2 * place + 1]
         found = compare(first.vectors, second.vectors, half_samples=HALF_SAMPLES)
         assert found.half_samples is not None
         spreads = found.half_samples.deviation.values()
-        cells = [f"{v:.3f} ± {s:.3f}" for v, s in zip(found.values(), spreads, strict=True)]
+        pairs = zip(found.values(), spreads, strict=True)
+        cells = [f"{value:.3f} ±{f'{spread:.3f}'.lstrip('0')}" for value, spread in pairs]
         table.add_row(name, *cells)
     return table
 
 
 def _level_table(models: Sequence[DemoModel], results: Sequence[dict[str, Any]]) -> Table:
-    table = Table(
-        title="Accuracy by level of the class tree, 1 the coarsest: k-NN / linear probe",
-        title_justify="left",
-    )
-    table.add_column("")
     levels = list(results[0]["majority"])
-    for level in levels:
-        table.add_column(level, justify="right")
+    table = _table(
+        "k-NN / linear probe accuracy in percent, by level of the class tree",
+        "",
+        [level.replace("level", "level ") for level in levels],
+    )
     for model, scores in zip(models, results, strict=True):
-        cells = [f"{scores['knn'][level]:.1%} / {scores['probe'][level]:.1%}" for level in levels]
-        table.add_row(model.name, *cells)
-    table.add_row("the largest group alone", *(f"{results[0]['majority'][k]:.1%}" for k in levels))
+        pairs = [(scores["knn"][level], scores["probe"][level]) for level in levels]
+        table.add_row(model.name, *(f"{100 * a:.1f} / {100 * b:.1f}" for a, b in pairs))
+    largest = [results[0]["majority"][level] for level in levels]
+    table.add_row("largest group alone", *(f"{value:.1%}".rstrip("%") for value in largest))
     return table
 
 

@@ -222,4 +222,4 @@ def _chart_table(chart: Chart) -> Table:
         ]
         rows.append(Row(series.name, tuple(cells)))
     columns = tuple(f"{place:g}" for place in places)
-    return Table(f"{chart.title} as a table", "", chart.x_title, columns, tuple(rows))
+    return Table(chart.title, chart.note, chart.x_title, columns, tuple(rows))
