@@ -7,8 +7,10 @@ import statistics
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from sag_vicreg.bench.report import Report, Target
 from sag_vicreg.bench.timing import peak_memory
@@ -34,6 +36,7 @@ def run(*, repeats: int = 5, figure: Path | None = None) -> Report:
     from sag_vicreg.bench.training_peer import images_per_second
 
     seconds, walk = time_steps(_recipe("sag-vicreg", "paper"), repeats)
+    stock_seconds = _stock_step(repeats)
     memory = {name: _peak_of(name, repeats) for name in ("vicreg", "sag-vicreg")}
     ours, theirs = images_per_second(_recipe("vicreg", "paper"), repeats)
     small_ours, small_theirs = images_per_second(_recipe("vicreg", "cpu"), repeats)
@@ -42,6 +45,11 @@ def run(*, repeats: int = 5, figure: Path | None = None) -> Report:
         draw_shares(shares, figure)
     rows: list[tuple[str, ...]] = [
         ("step, ResNet-34, seconds", f"{seconds:.3f}", ""),
+        (
+            "the same with stock convolutions on small maps",
+            f"{stock_seconds:.3f}",
+            f"{stock_seconds / seconds:.2f}",
+        ),
         ("of it the walk, milliseconds", f"{1e3 * walk:.2f}", f"{walk / (seconds - walk):.4f}"),
         *(
             (f"peak memory, {name}, MiB", f"{peak / 2**20:.0f}", f"{peak / memory['vicreg']:.4f}")
@@ -149,6 +157,16 @@ def time_steps(recipe: "Recipe", repeats: int) -> tuple[float, float]:
     return statistics.median(steps[1:]), statistics.median(walks[1:])
 
 
+def _stock_step(repeats: int) -> float:
+    """Return the median seconds of a step with PyTorch's own convolution everywhere."""
+    from torch import nn
+
+    from sag_vicreg.methods.small_maps import SmallMapConv2d
+
+    with patch.object(SmallMapConv2d, "forward", nn.Conv2d.forward):
+        return time_steps(_recipe("sag-vicreg", "paper"), repeats)[0]
+
+
 def walk_shares(repeats: int) -> dict[int, float]:
     """Time the walk over the rest of the step, by batch size, with the small backbone."""
     shares = {}
@@ -167,19 +185,18 @@ def draw_shares(shares: dict[int, float], path: Path) -> None:
 
 
 def _peak_of(method: str, repeats: int) -> float:
-    """Median peak of two steps in a process of its own, what was there before them included."""
-    setup = {"vicreg": _vicreg_stepper, "sag-vicreg": _sag_vicreg_stepper}[method]
-    return statistics.median(peak_memory(setup, _two_steps)[0] for _ in range(repeats))
+    """Median peak of a training in a process of its own: weights, optimiser and activations."""
+    return statistics.median(
+        peak_memory(_load_everything, partial(_two_steps, method))[0] for _ in range(repeats)
+    )
 
 
-def _vicreg_stepper() -> Stepper:
-    return Stepper(_recipe("vicreg", "paper"))
+def _load_everything() -> None:
+    """Take a small step, so that the code of every part is in memory before the count starts."""
+    Stepper(_recipe("sag-vicreg", "smoke")).step()
 
 
-def _sag_vicreg_stepper() -> Stepper:
-    return Stepper(_recipe("sag-vicreg", "paper"))
-
-
-def _two_steps(stepper: Stepper) -> None:
-    for _ in range(2):
+def _two_steps(method: str, _: None) -> None:
+    stepper = Stepper(_recipe(method, "paper"))
+    for _step in range(2):
         stepper.step()

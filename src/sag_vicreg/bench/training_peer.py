@@ -70,8 +70,8 @@ class LightlyPipeline:
     def __init__(self, recipe: "Recipe", images: "ImageDataset", workers: int) -> None:
         import torch
 
-        from sag_vicreg.methods import make_backbone  # declares what lightly's import needs
-
+        from sag_vicreg import torchvision_ops as torchvision_ops  # isort: skip
+        import timm  # isort: skip
         from lightly.data import LightlyDataset  # isort: skip
         from lightly.loss import VICRegLoss  # isort: skip
         from lightly.models.modules.heads import VICRegProjectionHead  # isort: skip
@@ -89,7 +89,7 @@ class LightlyPipeline:
             drop_last=True,
             num_workers=workers,
         )
-        backbone: Any = make_backbone(recipe.backbone.name, recipe.backbone.args)
+        backbone = timm.create_model(recipe.backbone.name, num_classes=0, **recipe.backbone.args)
         *_, width = recipe.method.expander  # type: ignore[union-attr]
         head = VICRegProjectionHead(backbone.num_features, hidden_dim=width, output_dim=width)
         self.model = torch.nn.Sequential(backbone, head)
