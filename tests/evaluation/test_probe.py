@@ -62,6 +62,23 @@ def test_at_most_half_a_point_below_logistic_regression(n, dimension, noise) -> 
     assert 0.1 < ours[3] < ours[0] < 0.99
 
 
+def test_many_weak_directions_of_noise_do_not_drown_a_few_strong_ones() -> None:
+    """As in real embeddings; fully whitened features would lose many points here."""
+    fixed = np.random.default_rng(3)
+    strength = np.arange(1, 257) ** -0.5
+    mixing = strength[:, None] * np.linalg.qr(fixed.standard_normal((256, 256)))[0]
+    center = np.zeros((100, 256))
+    center[:, :32] = fixed.standard_normal((100, 32))
+
+    def draw(n: int) -> tuple[np.ndarray, np.ndarray]:
+        labels = fixed.integers(0, 100, n)
+        return (center[labels] + 2.5 * fixed.standard_normal((n, 256))) @ mixing, labels
+
+    arguments = (*draw(3000), *draw(5000), TREE)
+    ours = np.array(hierarchical_probe(*arguments).accuracy)
+    assert (ours > logistic_regression(*arguments) - 0.005).all()
+
+
 def test_units_and_offset_of_a_feature_do_not_matter() -> None:
     train, train_labels = clustered(2000, 0, 1.0, 16)
     test, test_labels = clustered(2000, 1, 1.0, 16)

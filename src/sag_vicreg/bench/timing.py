@@ -27,14 +27,19 @@ class Timing:
 
 
 def take_turns(
-    candidates: Mapping[str, Callable[[], Any]], *, repeats: int, warmup: int = 1
+    candidates: Mapping[str, Callable[[], Any]],
+    *,
+    repeats: int,
+    warmup: int = 1,
+    task: str = "timing",
 ) -> dict[str, Timing]:
     """Time every candidate ``repeats`` times, one after the other in each round.
 
-    A slow minute on the machine then falls on all of them, not on one.
+    A slow minute on the machine then falls on all of them, not on one. ``task`` heads the
+    progress bar.
     """
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
-    with progress_bar("timing", total=(warmup + repeats) * len(candidates)) as advance:
+    with progress_bar(task, total=(warmup + repeats) * len(candidates)) as advance:
         for turn in range(warmup + repeats):
             for name, run in candidates.items():
                 gc.collect()

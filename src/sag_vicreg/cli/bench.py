@@ -85,3 +85,22 @@ def training(
     from sag_vicreg.bench.training import run
 
     run(repeats=repeats, figure=figure).report(out)
+
+
+@app.command()
+def evaluation(
+    points: Annotated[int, typer.Option(help="Training points.", min=1000)] = 50_000,
+    queries: Annotated[int, typer.Option(help="Test points.", min=100)] = 10_000,
+    rand_points: Annotated[int, typer.Option(help="Points to cluster.", min=500)] = 10_000,
+    repeats: Repeats = 3,
+    out: Out = None,
+) -> None:
+    """Score embeddings at four levels, against scikit-learn: k-NN, linear probe, Rand index.
+
+    scikit-learn's regressions and spectral clusterings take minutes: they run once, ours repeat.
+
+    Example: `sag-vicreg bench evaluation --out benchmarks/evaluation.json`
+    """
+    from sag_vicreg.bench.evaluation import run
+
+    run(points=points, queries=queries, rand_points=rand_points, repeats=repeats).report(out)

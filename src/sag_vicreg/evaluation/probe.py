@@ -20,9 +20,12 @@ from sag_vicreg.progress import track
 
 LEARNING_RATES = (0.01, 0.05, 0.25)
 HELD_OUT = 0.1
+# Rounds without a better loss until a classifier retires.
 _PATIENCE = 2
 # Held-out loss must fall by this share to count as better.
 _IMPROVEMENT = 1e-3
+# Added to each direction's variance, of which a standardised feature has 1, before scaling by it.
+_DAMPING = 2.0
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class ProbeScores:
     learning_rates: tuple[tuple[float, ...], ...]
     """Chosen on the held-out part, by each seed at each level."""
     rounds: tuple[tuple[int, ...], ...]
-    """Rounds until early stopping, of each seed at each level."""
+    """Rounds of half a pass until the least held-out loss, of each seed at each level."""
     predictions: Ints = field(repr=False, compare=False)
     """Of the first seed: predicted group at each level, (n_levels, n_test)."""
 
@@ -119,9 +122,9 @@ def hierarchical_probe(
     labels = labels_by_level(train_labels, hierarchy, len(features), "train")
     query_labels = labels_by_level(test_labels, hierarchy, len(queries), "test")
 
-    white = _whiten(features, queries, n_classes=int(labels[-1].max()) + 1)
+    scaled = _precondition(features, queries)
     runs = [
-        _probe(white, labels, np.random.default_rng(seed), max_rounds)
+        _probe(scaled, labels, np.random.default_rng(seed), max_rounds)
         for seed in track(list(seeds), "linear probe")
     ]
     return ProbeScores(
@@ -134,20 +137,21 @@ def hierarchical_probe(
 
 
 @dataclass(frozen=True)
-class _White:
-    """Decorrelated features of both sets, and the penalty's weight on each of them."""
+class _Scaled:
+    """Preconditioned features of both sets, and the penalty's weight on each of them."""
 
     train: Floats
     test: Floats
     ridge: Floats
 
 
-def _whiten(train: Array, test: Array, n_classes: int) -> _White:
-    """Standardise, then turn to principal directions and scale each by the objective's curvature.
+def _precondition(train: Array, test: Array) -> _Scaled:
+    """Standardise, turn to principal directions and divide each by ``sqrt(variance + 2)``.
 
-    At zero weights the mean loss curves as variance / n_classes along a direction, the penalty
-    ``|w|^2 / 2n`` as 1/n; dividing by the root of their sum makes all directions alike to gradient
-    descent while the objective, and so its minimum, stays that of the standardised features.
+    Gradient descent learns a direction at the pace of its variance, and a few directions of an
+    embedding have most of it: now all strong directions learn at one pace. Weak ones still come
+    later, and early stopping keeps their noise out; full whitening would let it in at once. The
+    penalty is scaled along, so that the objective stays that of the standardised features.
     """
     n, d = train.shape
     mean = train.mean(axis=0, dtype=np.float64)
@@ -158,8 +162,8 @@ def _whiten(train: Array, test: Array, n_classes: int) -> _White:
     varies = deviation > 1e-6 * np.abs(mean)
     scale = np.where(varies, 1 / np.where(varies, deviation, 1), 0)
     variances, directions = np.linalg.eigh(covariance * np.outer(scale, scale))
-    curvature = np.maximum(variances, 0) + n_classes / n
-    rotation = (scale[:, None] * directions / np.sqrt(curvature)).astype(np.float32)
+    strength = np.maximum(variances, 0) + _DAMPING
+    rotation = (scale[:, None] * directions / np.sqrt(strength)).astype(np.float32)
 
     def turned(centred: Floats) -> Floats:
         result = np.empty((len(centred), d + 1), dtype=np.float32)
@@ -167,15 +171,15 @@ def _whiten(train: Array, test: Array, n_classes: int) -> _White:
         np.matmul(centred, rotation, out=result[:, :d])
         return result
 
-    return _White(
+    return _Scaled(
         turned(centred),
         turned(np.subtract(test, mean).astype(np.float32)),
-        np.append(1 / (n * curvature), 0).astype(np.float32),
+        np.append(1 / (n * strength), 0).astype(np.float32),
     )
 
 
 def _probe(
-    white: _White, labels: Ints, rng: np.random.Generator, max_rounds: int
+    scaled: _Scaled, labels: Ints, rng: np.random.Generator, max_rounds: int
 ) -> tuple[Ints, NDArray[np.float64], Ints]:
     """Return predictions on the test set, chosen rates and chosen rounds, each by level."""
     n_levels, n = labels.shape
@@ -185,19 +189,19 @@ def _probe(
         targets=np.tile(np.arange(n_levels), len(LEARNING_RATES)),
         n_classes=n_classes,
         rates=np.repeat(LEARNING_RATES, n_levels),
-        ridge=white.ridge,
+        ridge=scaled.ridge,
     )
     rates, rounds, weights = _race(
         stack,
-        (white.train[fit], labels[:, fit]),
-        (white.train[held], labels[:, held]),
+        (scaled.train[fit], labels[:, fit]),
+        (scaled.train[held], labels[:, held]),
         rng,
         max_rounds,
     )
-    final = SoftmaxStack(np.arange(n_levels), n_classes, rates, white.ridge)
+    final = SoftmaxStack(np.arange(n_levels), n_classes, rates, scaled.ridge)
     final.start_from(weights)
-    final.train(white.train, labels, rng, passes=2)
-    return np.stack(final.predict(white.test)), rates, rounds
+    final.train(scaled.train, labels, rng, passes=2)
+    return np.stack(final.predict(scaled.test)), rates, rounds
 
 
 def _race(

@@ -1,8 +1,8 @@
 """Softmax classifiers side by side: many small problems as rows of one weight matrix.
 
 Trained by stochastic gradient descent at a constant rate, and judged by the average of the
-weights over the latest rounds: on features of about unit covariance such averages converge in
-few passes, whatever the rate (Bach and Moulines, 2013).
+weights over the latest rounds: the average settles where single steps keep wandering, so that no
+schedule is needed (Polyak and Juditsky, 1992; Bach and Moulines, 2013).
 """
 
 import numpy as np
