@@ -24,8 +24,8 @@ HELD_OUT = 0.1
 _PATIENCE = 2
 # Held-out loss must fall by this share to count as better.
 _IMPROVEMENT = 1e-3
-# Added to each direction's variance, of which a standardised feature has 1, before scaling by it.
-_DAMPING = 2.0
+# Variance that counts as weak, for each weight of the finest classifier per training point.
+_WEAK = 0.5
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def hierarchical_probe(
     labels = labels_by_level(train_labels, hierarchy, len(features), "train")
     query_labels = labels_by_level(test_labels, hierarchy, len(queries), "test")
 
-    scaled = _precondition(features, queries)
+    scaled = _precondition(features, queries, n_classes=int(labels[-1].max()) + 1)
     runs = [
         _probe(scaled, labels, np.random.default_rng(seed), max_rounds)
         for seed in track(list(seeds), "linear probe")
@@ -145,13 +145,14 @@ class _Scaled:
     ridge: Floats
 
 
-def _precondition(train: Array, test: Array) -> _Scaled:
-    """Standardise, turn to principal directions and divide each by ``sqrt(variance + 2)``.
+def _precondition(train: Array, test: Array, n_classes: int) -> _Scaled:
+    """Standardise, turn to principal directions and divide each by ``sqrt(variance + weak)``.
 
     Gradient descent learns a direction at the pace of its variance, and a few directions of an
     embedding have most of it: now all strong directions learn at one pace. Weak ones still come
-    later, and early stopping keeps their noise out; full whitening would let it in at once. The
-    penalty is scaled along, so that the objective stays that of the standardised features.
+    later, and early stopping keeps their noise out; full whitening would let it in at once. What is
+    weak depends on how many weights a training point has to settle. The penalty is scaled along,
+    so that the objective stays that of the standardised features.
     """
     n, d = train.shape
     mean = train.mean(axis=0, dtype=np.float64)
@@ -162,7 +163,7 @@ def _precondition(train: Array, test: Array) -> _Scaled:
     varies = deviation > 1e-6 * np.abs(mean)
     scale = np.where(varies, 1 / np.where(varies, deviation, 1), 0)
     variances, directions = np.linalg.eigh(covariance * np.outer(scale, scale))
-    strength = np.maximum(variances, 0) + _DAMPING
+    strength = np.maximum(variances, 0) + _WEAK * d * n_classes / n
     rotation = (scale[:, None] * directions / np.sqrt(strength)).astype(np.float32)
 
     def turned(centred: Floats) -> Floats:
