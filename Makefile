@@ -9,9 +9,10 @@ INSTALLED := $(VENV)/.installed
 demo: $(INSTALLED)
 	$(BIN)/sag-vicreg demo --out demo
 
-# One thread: tests are many and small, and threads waiting for each other cost more than they bring.
+# A process a core, each of one thread: tests are many and small, and threads waiting for each other
+# cost more than they bring. A file's tests stay together, as they share what they trained.
 test: lint types
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $$(getconf _NPROCESSORS_ONLN) --dist loadfile
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
