@@ -97,9 +97,10 @@ def evaluation(
 ) -> None:
     """Score embeddings at four levels, against scikit-learn: k-NN, linear probe, Rand index.
 
-    scikit-learn's regressions and spectral clusterings take minutes: they run once, ours repeat.
+    scikit-learn's regressions and spectral clusterings run once, ours repeat. Its clusterings
+    factorise a matrix: minutes for 3,000 points, far more for 10,000.
 
-    Example: `sag-vicreg bench evaluation --out benchmarks/evaluation.json`
+    Example: `sag-vicreg bench evaluation --rand-points 3000 --out benchmarks/evaluation.json`
     """
     from sag_vicreg.bench.evaluation import run
 
