@@ -98,7 +98,7 @@ def evaluation(
     """Score embeddings at four levels, against scikit-learn: k-NN, linear probe, Rand index.
 
     scikit-learn's regressions and spectral clusterings run once, ours repeat. Its clusterings
-    factorise a matrix: minutes for 3,000 points, far more for 10,000.
+    factorise a matrix: a minute or two for 3,000 points, far more for 10,000.
 
     Example: `sag-vicreg bench evaluation --rand-points 3000 --out benchmarks/evaluation.json`
     """
