@@ -129,7 +129,7 @@ def test_rand_results_of_mixed_recipes_are_refused(tmp_path: Path) -> None:
 
 
 def test_every_printed_number_is_a_figure() -> None:
-    assert set(NUMBERS.values()) == set(FIGURES)
+    assert {*NUMBERS.values(), "reconstructions"} == set(FIGURES)
 
 
 @pytest.mark.parametrize(
@@ -139,6 +139,7 @@ def test_every_printed_number_is_a_figure() -> None:
         (["querry"], "did you mean 'query'"),
         (["query"], "run folders of the models to compare"),
         (["pairs"], "is drawn from a run folder"),
+        (["reconstructions"], "is drawn from a run folder"),
         (["4a"], "no Rand results in nowhere"),
         (["separability", "--out", "x.gif"], "must end in .png"),
         (["query", "nothing", "here"], "nothing is no run folder"),

@@ -10,13 +10,13 @@ def figure(
     name: Annotated[
         str,
         typer.Argument(
-            help="spectral, query, pairs, rand-levels, rand-clusters, separability, centroids; "
-            "or the printed number: 1, 2, 3, 4a, 4b, 5, 6."
+            help="spectral, query, pairs, rand-levels, rand-clusters, separability, centroids, "
+            "reconstructions (of an MAE); or the printed number: 1, 2, 3, 4a, 4b, 5, 6."
         ),
     ],
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(help="Run folders (query, pairs, centroids) or results (rand-*)."),
+        typer.Argument(help="Run folders, or results for rand-*."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Where to draw: .png, .svg or .pdf.  [default: NAME.png]")
@@ -28,7 +28,7 @@ def figure(
     query: Annotated[
         str | None, typer.Option(help="Id of the query image; by default a seeded draw.")
     ] = None,
-    count: Annotated[int, typer.Option(min=1, help="Neighbours or pairs to show.")] = 5,
+    count: Annotated[int, typer.Option(min=1, help="Neighbours, pairs or images to show.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of whatever is drawn at random.")] = 0,
 ) -> None:
     """Draw a figure of the paper from trained models and saved results.

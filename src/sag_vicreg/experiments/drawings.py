@@ -204,6 +204,16 @@ def draw_figure_spectral(sources: Sources) -> "Figure":
     return draw_unseen_cluster(**asdict(unseen_cluster(seed=sources.seed)))
 
 
+def draw_figure_reconstructions(sources: Sources) -> "Figure":
+    """Draw what MAE was shown of test images, what it painted, and what was there."""
+    from sag_vicreg.experiments.reconstructions import reconstruct
+    from sag_vicreg.figures.reconstructions import draw_reconstructions
+
+    _need_runs(sources, 1, "reconstructions")
+    shown = reconstruct(Run(sources.runs[0]), count=sources.count, seed=sources.seed)
+    return draw_reconstructions(shown.masked, shown.reconstructions, shown.originals)
+
+
 def draw_figure_separability(sources: Sources) -> "Figure":
     """Figure 5: separable without structure, structure without separability."""
     from sag_vicreg.experiments.separability import separability
@@ -233,6 +243,7 @@ FIGURES: dict[str, Callable[[Sources], "Figure"]] = {
     "rand-clusters": lambda sources: draw_rand_clusters(sources.runs),
     "separability": draw_figure_separability,
     "centroids": draw_figure_centroids,
+    "reconstructions": draw_figure_reconstructions,  # not the paper's: how far an MAE has come
 }
 # The numbers printed in the paper.
 NUMBERS = {

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sag_vicreg.artifacts import Run
 from sag_vicreg.errors import InputError
 from sag_vicreg.recipes import load_recipe
-from sag_vicreg.recipes.method_sections import WalkSettings
+from sag_vicreg.recipes.method_sections import SAGVICRegSection
 
 
 @dataclass(frozen=True)
@@ -31,22 +31,16 @@ def walk_pairs(run: Run, *, count: int = 5, seed: int = 0) -> Pairs:
     import torch
 
     from sag_vicreg.data import load_dataset, make_views
-    from sag_vicreg.methods import make_method
     from sag_vicreg.methods.vicreg import VICReg
     from sag_vicreg.pairing import neighbor_affinity, random_walk
-    from sag_vicreg.training.checkpoint import CheckpointStore
+    from sag_vicreg.training.restore import restore_method
 
     recipe = load_recipe(run.recipe)
     settings = recipe.method
-    method = make_method(recipe)
-    if not isinstance(settings, WalkSettings) or not isinstance(method, VICReg):
+    if not isinstance(settings, SAGVICRegSection):
         raise InputError(f"{run.folder} trained {settings.name}: figure pairs needs sag-vicreg")
-    store = CheckpointStore(run, recipe.digest())
-    newest = store.newest()
-    if newest is None:
-        raise InputError(f"{run.folder} keeps no checkpoint: train it again for its expander")
-    method.load_state_dict(store.load(newest)["method"])
-    method.eval()
+    method = restore_method(run, recipe)
+    assert isinstance(method, VICReg)
 
     section = recipe.dataset
     data = load_dataset(

@@ -1,0 +1,176 @@
+"""The methods on vision transformers through the trainer: they learn, resume, export and embed."""
+
+import csv
+import time
+from collections.abc import Callable
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file
+from sklearn.neighbors import KNeighborsClassifier
+from typer.testing import CliRunner
+
+from sag_vicreg.artifacts import Run
+from sag_vicreg.cli import app
+from sag_vicreg.data import ImageDataset, normalize
+from sag_vicreg.errors import InputError
+from sag_vicreg.experiments.reconstructions import reconstruct
+from sag_vicreg.methods import make_method
+from sag_vicreg.methods.moment import derived_seed
+from sag_vicreg.recipes import Recipe, load_recipe
+from sag_vicreg.training import embed, train
+from sag_vicreg.training.encoder import Encoder, encoder_of_run
+from sag_vicreg.training.inputs import load_images
+
+METHODS = ("dino", "mae", "i-jepa", "vicreg-vit", "sag-vicreg-vit")
+
+# Two classes of each of the three worlds: backgrounds tell worlds apart, only shapes the classes.
+SIX_CLASSES = (
+    "dataset.classes=[three_plain_clovers, one_striped_leaf, one_plain_gear, "
+    "three_checked_squares, one_plain_star, three_striped_crescents]"
+)
+# Steps and learning rate to overfit 240 images with the smallest network that can.
+OVERFIT = {
+    "dino": ["schedule.steps=300", "optimizer.base_lr=4e-3", "method.bottleneck_dim=64"],
+    "mae": ["schedule.steps=300", "optimizer.base_lr=1e-2"],
+    "i-jepa": [
+        "schedule.steps=350",
+        "optimizer.base_lr=4e-3",
+        "method.predictor_dim=48",
+        "method.predictor_depth=2",
+    ],
+    "vicreg-vit": ["schedule.steps=200", "optimizer.base_lr=4e-3"],
+    "sag-vicreg-vit": ["schedule.steps=200", "optimizer.base_lr=4e-3"],
+}
+
+
+def nearest_neighbor_accuracy(vectors: NDArray[np.float32], images: ImageDataset) -> float:
+    """Leave-one-out vote of five neighbours by cosine."""
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    labels = images.labels.numpy()
+    near = KNeighborsClassifier(5).fit(unit, labels).kneighbors(return_distance=False)
+    votes = [np.bincount(labels[row]).argmax() for row in near]
+    return float((votes == labels).mean())
+
+
+def logged(run: Run, column: str) -> list[float]:
+    with run.metrics.open() as file:
+        return [float(row[column]) for row in csv.DictReader(file)]
+
+
+def bytes_of(value: object) -> object:
+    """Tensors anywhere inside, to the bit."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().numpy().tobytes()
+    if isinstance(value, dict):
+        return {key: bytes_of(item) for key, item in value.items()}
+    return [bytes_of(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_it_overfits_a_few_shapes_and_beats_its_untrained_backbone(
+    method: str, tmp_path: Path
+) -> None:
+    settings = [
+        SIX_CLASSES,
+        "dataset.max_images=240",
+        "batch_size=60",
+        "monitor.log_every=1",
+        "monitor.measure_every=1000",
+        "monitor.checkpoint_every=1000",
+    ]
+    recipe = load_recipe(f"shapes/{method}", scale="smoke", overrides=[*settings, *OVERFIT[method]])
+    images = load_images(recipe, "train", root=None)
+    torch.manual_seed(derived_seed(recipe.seed, "weights"))
+    untrained = Encoder(make_method(recipe).encoder, recipe.dataset.image_size)
+    before = nearest_neighbor_accuracy(untrained.embed(images), images)
+    run = train(recipe, tmp_path / "run")
+    after = nearest_neighbor_accuracy(encoder_of_run(run).embed(images), images)
+    assert after > before + 0.07
+    losses = logged(run, "loss")
+    # DINO's loss first rises, while its centre catches up with the teacher's outputs.
+    peak = max(np.mean(losses[i : i + 10]) for i in range(0, len(losses), 10))
+    assert np.mean(losses[-10:]) < 0.93 * peak
+    print(f"{method}: k-NN {before:.3f} -> {after:.3f}, loss {peak:.3f} -> {losses[-1]:.3f}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_it_resumes_bit_for_bit_after_kill_9(
+    method: str,
+    tiny_recipe: Callable[..., Recipe],
+    start_training: Callable[..., ForkServerProcess],
+    tmp_path: Path,
+) -> None:
+    recipe = tiny_recipe(method)
+    whole = train(recipe, tmp_path / "whole")
+    folder = tmp_path / "killed"
+    process = start_training(recipe, folder)
+    while not list(Run(folder).checkpoints.glob("step-*.pt")) and process.is_alive():
+        time.sleep(0.002)
+    process.kill()
+    process.join()
+    assert process.exitcode == -9
+    resumed = train(recipe, folder, resume=True)
+    assert load_file(resumed.backbone).keys() == load_file(whole.backbone).keys()
+    one, two = (
+        torch.load(run.checkpoints / "step-00000010.pt", weights_only=True)
+        for run in (whole, resumed)
+    )
+    assert one["step"] == two["step"] == 10
+    for part in ("method", "optimizer"):
+        assert bytes_of(one[part]) == bytes_of(two[part])
+    assert logged(whole, "loss") == logged(resumed, "loss")
+    # What is not trained by gradients is in the checkpoint, and has moved.
+    kept = {"dino": ["teacher.norm.weight", "dino.center"], "i-jepa": ["target.norm.weight"]}
+    for key in kept.get(method, []):
+        assert one["method"][key].abs().sum() > 0
+
+
+@pytest.mark.parametrize("method", ["dino", "mae", "i-jepa"])
+def test_plain_timm_loads_the_export_and_embeds_alike(
+    method: str, tiny_recipe: Callable[..., Recipe], tmp_path: Path
+) -> None:
+    import timm  # after the package, which declares torchvision's operators
+
+    recipe = tiny_recipe(method, "schedule.steps=2")
+    run = train(recipe, tmp_path / "run")
+    embeddings = embed(run.folder, dataset="shapes", split="test", max_images=48)
+    assert embeddings.vectors.shape == (48, 48)
+    model = timm.create_model(f"local-dir:{run.folder}", pretrained=True).eval()
+    images = load_images(recipe, "test", root=None, max_images=48)
+    assert embeddings.ids is not None
+    assert list(embeddings.ids) == list(images.ids)
+    with torch.inference_mode():
+        vectors = model(normalize(images.images))
+        tokens = model.forward_features(normalize(images.images))
+    np.testing.assert_allclose(embeddings.vectors, vectors.numpy(), atol=1e-5)
+    expected = {"dino": tokens[:, 0], "mae": tokens[:, 1:].mean(1), "i-jepa": tokens.mean(1)}
+    torch.testing.assert_close(vectors, expected[method])
+
+
+def test_an_mae_run_draws_its_reconstructions(
+    tiny_recipe: Callable[..., Recipe], tmp_path: Path
+) -> None:
+    run = train(tiny_recipe("mae", "schedule.steps=2"), tmp_path / "run")
+    drawn = reconstruct(run, count=3, seed=1)
+    assert drawn.masked.shape == drawn.reconstructions.shape == drawn.originals.shape
+    assert drawn.originals.shape == (3, 32, 32, 3)
+    # A quarter of the patches is shown as it is; the rest is grey in one and painted in the other.
+    same = (drawn.masked == drawn.originals).all(axis=3).mean()
+    assert 0.2 < same < 0.35
+    assert (drawn.masked != drawn.reconstructions).any()
+    out = tmp_path / "painted.png"
+    command = ["figure", "reconstructions", str(run.folder), "--count", "3", "--out", str(out)]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert out.stat().st_size > 5000
+
+
+def test_reconstructions_of_another_method_are_one_line(finished: Run) -> None:
+    with pytest.raises(InputError, match="trained sag-vicreg: figure reconstructions needs mae"):
+        reconstruct(finished)
