@@ -245,6 +245,7 @@ def test_kinds_have_their_shapes(images: Tensor) -> None:
         "simclr": [32, 32],
         "dino": [32, 32] + [12] * 8,
         "crop": [32],
+        "i-jepa": [32],
     }
     assert set(sizes) == set(VIEW_KINDS)
     for kind, expected in sizes.items():
@@ -265,7 +266,8 @@ def test_dino_at_the_published_size() -> None:
 
 def test_single_crops_keep_their_colours(images: Tensor) -> None:
     (recipe,) = make_views("crop", 32, crop_scale=(0.3, 1.0)).recipes
-    assert recipe == ViewRecipe(32, (0.3, 1.0))
+    assert recipe == ViewRecipe(32, (0.3, 1.0), flip=0.5)
+    assert make_views("i-jepa", 32).recipes == (ViewRecipe(32, (0.3, 1.0), flip=0.0),)
     whole = replace(recipe, crop_scale=(1.0, 1.0), flip=0.0)
     draw = whole.draw(len(images), generator())
     square = draw.crop.boxes(32, 32)[:, 2:].eq(32).all(dim=1)

@@ -72,7 +72,7 @@ class LocalCrops(Section):
 class ViewsSection(Section):
     """How an image becomes its views; ``kind`` names the published recipe."""
 
-    kind: Literal["vicreg", "simclr", "barlow-twins", "dino", "crop"]
+    kind: Literal["vicreg", "simclr", "barlow-twins", "dino", "crop", "i-jepa"]
     crop_scale: CropScale = (0.08, 1.0)
     local: LocalCrops | None = None
 

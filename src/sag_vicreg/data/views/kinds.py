@@ -105,7 +105,7 @@ class MultiCrop(Views):
         super().__init__((first, second, *[local] * local_views))
 
 
-VIEW_KINDS = ("vicreg", "barlow-twins", "simclr", "dino", "crop")
+VIEW_KINDS = ("vicreg", "barlow-twins", "simclr", "dino", "crop", "i-jepa")
 
 
 def make_views(
@@ -123,7 +123,8 @@ def make_views(
     ----------
     kind
         ``vicreg`` and ``barlow-twins`` (one recipe: blur and solarise differ between the two
-        views), ``simclr``, ``dino``, or ``crop``: one crop and flip, for MAE and I-JEPA.
+        views), ``simclr``, ``dino``, ``crop``: one crop and flip, for MAE, or ``i-jepa``: one crop
+        that is never flipped.
     image_size
         Height and width of the views, of the global ones with ``dino``. Below 224 the blur's sigma
         shrinks in proportion; its probability stays.
@@ -135,10 +136,14 @@ def make_views(
     """
     if kind not in VIEW_KINDS:
         raise unknown_name("kind of views", kind, VIEW_KINDS)
-    published = {"dino": (0.4, 1.0), "crop": (0.2, 1.0)}.get(kind, (0.08, 1.0))
+    published = {"dino": (0.4, 1.0), "crop": (0.2, 1.0), "i-jepa": (0.3, 1.0)}.get(
+        kind, (0.08, 1.0)
+    )
     plain = ViewRecipe(image_size, crop_scale or published)
     if kind == "crop":
         return Views((plain,))
+    if kind == "i-jepa":
+        return Views((replace(plain, flip=0.0),))
     shrink = min(1.0, image_size / PUBLISHED_SIZE)
     coloured = replace(plain, jitter=0.8, grey=0.2, sigma=(0.1 * shrink, 2.0 * shrink))
     if kind == "simclr":
