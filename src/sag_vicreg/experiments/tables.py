@@ -92,8 +92,10 @@ class Table:
 
         The paper's last row. It is negative where another method is better, and None where our
         method or every other one is missing, or where the best other score is not positive (a
-        ratio of correlations says nothing there).
+        ratio of correlations says nothing there) or rows are not rivals.
         """
+        if not self.ranked:
+            return None
         ours = [row.scores[column] for row in self.rows if row.method in OURS]
         others = [row.scores[column] for row in self.rows if row.method not in OURS]
         means = [score.mean for score in others if score is not None]
