@@ -142,7 +142,7 @@ def test_overlap_of_train_and_test_is_warned_of(files: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["good0.parquet", "--hierarchy", "cifar100"], "48 class names are not in the hierarchy"),
+        (["good0.parquet", "--hierarchy", "cifar100"], "48 class name(s) not in the hierarchy"),
         (["good0.parquet", "--hierarchy", "shape"], "did you mean 'shapes'"),
         (["missing.parquet"], "no such file"),
         (["good0.parquet", "--k", "200", "--train", "good-train.parquet"], "k is 200"),

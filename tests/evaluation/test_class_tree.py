@@ -90,3 +90,7 @@ def test_a_flat_hierarchy_says_nothing_about_structure() -> None:
 def test_two_classes_make_no_tree() -> None:
     with pytest.raises(InputError, match="2 classes"):
         class_tree_similarity(np.eye(2), [0, 1], TREE)
+
+
+def test_centroids_that_are_one_point_have_no_tree_and_no_score() -> None:
+    assert class_tree_similarity(np.full((300, 4), 0.1), np.arange(300) % 100, TREE) is None

@@ -96,7 +96,7 @@ def test_encode_takes_names_or_indices() -> None:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (["bus", "unicorn", "dragon"], "2 class names are not in the hierarchy: dragon, unicorn;"),
+        (["bus", "unicorn", "dragon"], r"2 class name\(s\) not in the hierarchy: dragon, unicorn;"),
         ([0, 100, -1], "class indices -1, 100 are outside the hierarchy's 0 to 99"),
         ([[0, 1]], r"not an array of shape \(1, 2\)"),
     ],

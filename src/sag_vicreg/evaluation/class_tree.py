@@ -66,8 +66,8 @@ def class_tree_similarity(
     Returns
     -------
     ClassTreeScores or None
-        None where the classes that occur are all equally far apart in the class tree, as in a
-        hierarchy of one level.
+        None where there is nothing to correlate: the classes that occur are all equally far apart
+        in the class tree, as in a hierarchy of one level, or their centroids are one point.
     """
     from scipy.stats import kendalltau, pearsonr, spearmanr
 
@@ -82,7 +82,10 @@ def class_tree_similarity(
         return None
     sums = np.zeros((len(present), points.shape[1]))
     np.add.at(sums, index, points if geometry == "euclidean" else unit_rows(points))
-    tree = ward_tree(sums / np.bincount(index)[:, None], geometry=geometry)
+    centroids = sums / np.bincount(index)[:, None]
+    if np.allclose(centroids, centroids[0], rtol=1e-9, atol=0):
+        return None
+    tree = ward_tree(centroids, geometry=geometry)
     by_embedding = lca_levels(tree)[upper]
     return ClassTreeScores(
         pearson=float(pearsonr(by_embedding, by_name).statistic),

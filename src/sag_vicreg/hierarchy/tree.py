@@ -116,7 +116,7 @@ class Hierarchy:
         unknown = [str(name) for name in names if name not in index]
         if unknown:
             raise InputError(
-                f"{len(unknown)} class names are not in the hierarchy: {_some(unknown)}; "
+                f"{len(unknown)} class name(s) not in the hierarchy: {_some(unknown)}; "
                 f"its classes are {_some(self.classes)}"
             )
         lookup = np.array([index[str(name)] for name in names], dtype=np.int64)
