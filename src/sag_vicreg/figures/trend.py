@@ -44,6 +44,7 @@ def draw_trend(
         ticks = sorted({steps for by_steps in differences.values() for steps in by_steps})
         axis.set_xscale("log")
         axis.set_xticks(ticks, [f"{steps:,}" for steps in ticks])
+        axis.set_xlim(min(ticks) / 1.25, max(ticks) * 1.25)
         axis.minorticks_off()
         axis.set(xlabel="training steps", ylabel=ylabel)
         figure.legend(loc="outside right upper")
