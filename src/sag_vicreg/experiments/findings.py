@@ -92,30 +92,40 @@ def paper_tables(tuned: Overrides, results: Results) -> list[Table]:
     ]
 
 
-def spread_table(evaluations: Sequence[Evaluation], results: Results) -> Table:
-    """Average the deviation over half-samples of the images over a method's seeds."""
+def half_sample_tables(evaluations: Sequence[Evaluation], results: Results) -> list[Table]:
+    """Each score over random halves of the images: its mean, then its deviation.
+
+    The mean is the steadier reading: where single trees are unstable it differs from the score of
+    all images, and the deviation says by how much that can be.
+    """
     done = finished(evaluations, results)
-    rows = []
+    means, deviations = [], []
     for method in INVARIANCE:
-        mine = of_method(done, method)
-        scores = [
-            Score.of([result.half_samples[key].deviation for result in mine])
+        samples = [
+            [result.half_samples[key] for result in of_method(done, method)]
             for key in STRUCTURE_SCORES
         ]
-        rows.append(
+        mean = [Score.of([sample.mean for sample in each]) for each in samples]
+        deviation = [Score.of([sample.deviation for sample in each]) for each in samples]
+        means.append(Row(method, METHOD_LABELS[method], tuple(mean)))
+        deviations.append(
             Row(
                 method,
                 METHOD_LABELS[method],
-                tuple(None if s is None else Score(s.mean, None, s.runs) for s in scores),
+                tuple(None if s is None else Score(s.mean, None, s.runs) for s in deviation),
             )
         )
-    return Table(
-        "spread",
-        "Half-sample spread: deviation of each score over ten seeded halves of the images",
-        _COLUMNS,
-        tuple(rows),
-        ranked=False,
-    )
+    return [
+        Table("half-sample-" + name, title, _COLUMNS, tuple(rows), ranked=False)
+        for name, title, rows in (
+            ("mean", "Mean of each score over ten seeded halves of the images", means),
+            (
+                "spread",
+                "Half-sample spread: deviation of each score over the ten halves",
+                deviations,
+            ),
+        )
+    ]
 
 
 def paired_differences(
@@ -178,11 +188,14 @@ def verdicts(tuned: Overrides, results: Results) -> list[str]:
             if score is None:
                 continue
             paper = _paper_difference(key)
-            agrees = "agrees" if score.mean * paper > 0 else "disagrees"
             same_sign = sum(value * score.mean > 0 for value in values)
+            if same_sign < len(values):
+                verdict = "undecided: the seeds differ in sign"
+            else:
+                verdict = "agrees in sign" if score.mean * paper > 0 else "disagrees in sign"
             lines.append(
                 f"{steps:,} steps, {heading}: {score.mean:+.3f}, the same sign in {same_sign} of "
-                f"{len(values)} seeds; the paper's difference is {paper:+.3f} ({agrees} in sign)."
+                f"{len(values)} seeds; the paper's difference is {paper:+.3f} ({verdict})."
             )
     return lines
 

@@ -9,9 +9,9 @@ from sag_vicreg.experiments.declarations import INVARIANCE
 from sag_vicreg.experiments.findings import (
     ablation_table,
     finished,
+    half_sample_tables,
     paper_tables,
     search_table,
-    spread_table,
     trend_differences,
     trend_table,
     verdicts,
@@ -39,7 +39,7 @@ def generated_part(results: Mapping[str, Result]) -> str:
         blocks += ["## The paper's tables at this scale", *map(to_markdown, tables)]
     structure = halves(tuned, steps=STEPS, methods=INVARIANCE)
     if finished(structure, results):
-        blocks.append(to_markdown(spread_table(structure, results)))
+        blocks += map(to_markdown, half_sample_tables(structure, results))
     sentences = verdicts(tuned, results)
     if sentences:
         blocks += [
