@@ -28,42 +28,47 @@ from sag_vicreg.training.inputs import load_images
 
 METHODS = ("dino", "mae", "i-jepa", "vicreg-vit", "sag-vicreg-vit")
 
-# Clovers, ringed stars, checked squares and crescents: backgrounds alone do not tell them apart.
-# Sixteen patches of four pixels, so that a step takes a hundredth of a second.
-SMALL_SET = [
+# Clovers, ringed stars, checked squares and crescents. Sixteen patches of four pixels, so that a
+# step takes a hundredth of a second.
+MIXED = [
     "dataset.classes=[0, 9, 18, 23]",
     "dataset.max_images=240",
     "dataset.image_size=16",
     "backbone.args.img_size=16",
+]
+# Stars and crescents in the dark, which no background tells apart: I-JEPA's views keep all colours,
+# so a brighter scene's background is what it predicts first. Sixteen patches of eight pixels.
+NIGHT = [
+    "dataset.classes=[8, 10, 21, 23]",
+    "dataset.max_images=480",
+    "backbone.args.patch_size=8",
+    "method.min_context_patches=4",
+]
+SMALL_SET = [
     "batch_size=60",
     "monitor.log_every=10",
     "monitor.measure_every=1000",
     "monitor.checkpoint_every=1000",
 ]
-TWO_VIEWS = ["schedule.steps=150", "optimizer.base_lr=1e-2", "views.crop_scale=[0.4, 1]"]
+TWO_VIEWS = ["schedule.steps=300", "optimizer.base_lr=1e-2", "views.crop_scale=[0.4, 1]"]
 OVERFIT = {
     "dino": [
-        "schedule.steps=300",
+        *MIXED,
+        "schedule.steps=600",
         "optimizer.base_lr=1e-2",
-        "views.crop_scale=[0.4, 1]",
-        "views.local.size=8",
-        "views.local.number=1",
+        "views.local={number: 1, size: 8, scale: [0.05, 0.4]}",
         "method.momentum=0.96",
         "method.freeze_last_layer_share=0.2",
     ],
-    "mae": ["schedule.steps=300", "optimizer.base_lr=2e-2", "views.crop_scale=[0.4, 1]"],
-    "i-jepa": [
-        "schedule.steps=300",
-        "optimizer.base_lr=1e-2",
-        "method.min_context_patches=4",
-    ],
-    "vicreg-vit": TWO_VIEWS,
-    "sag-vicreg-vit": TWO_VIEWS,
+    "mae": [*MIXED, "schedule.steps=400", "optimizer.base_lr=2e-2", "views.crop_scale=[0.4, 1]"],
+    "i-jepa": [*NIGHT, "schedule.steps=400", "optimizer.base_lr=1e-2", "method.momentum=0.99"],
+    "vicreg-vit": [*MIXED, *TWO_VIEWS],
+    "sag-vicreg-vit": [*MIXED, *TWO_VIEWS],
 }
 
 
-# Gain in k-NN accuracy asked for, some way below what seed 0 gives.
-MARGIN = {"dino": 0.08, "mae": 0.12, "vicreg-vit": 0.12, "sag-vicreg-vit": 0.12}
+# Gain in k-NN accuracy asked for, some way below what each of seeds 0, 1 and 2 gives.
+MARGIN = {"dino": 0.08, "mae": 0.13, "i-jepa": 0.07, "vicreg-vit": 0.17, "sag-vicreg-vit": 0.1}
 
 
 def nearest_neighbor_accuracy(vectors: NDArray[np.float32], images: ImageDataset) -> float:
@@ -100,7 +105,7 @@ def falls(losses: list[float]) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", list(MARGIN))
+@pytest.mark.parametrize("method", METHODS)
 def test_it_overfits_a_few_shapes_and_beats_its_untrained_backbone(
     method: str, tmp_path: Path
 ) -> None:
@@ -111,13 +116,9 @@ def test_it_overfits_a_few_shapes_and_beats_its_untrained_backbone(
     before = nearest_neighbor_accuracy(untrained.embed(images), images)
     run = train(recipe, tmp_path / "run")
     after = nearest_neighbor_accuracy(encoder_of_run(run).embed(images), images)
+    print(f"{method}: k-NN accuracy {before:.3f} -> {after:.3f}")  # docs/vit.md shows it
     assert after > before + MARGIN[method]
     assert falls(logged(run, "loss"))
-
-
-def test_i_jepas_loss_falls_on_a_few_shapes(tmp_path: Path) -> None:
-    """Its k-NN accuracy does not rise here in so few steps: see docs/vit.md."""
-    assert falls(logged(train(small_set_recipe("i-jepa"), tmp_path / "run"), "loss"))
 
 
 @pytest.mark.slow
