@@ -199,21 +199,6 @@ def test_one_atlas_costs_a_quarter_of_single_files() -> None:
     assert sum(map(len, atlas.images)) < sum(map(len, single.values())) / 2
 
 
-def test_umap_keeps_neighbours_and_few_points_are_still_mapped(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.undo()
-    source = embedded_images(0.05, 0, per_class=8, classes=6)
-    plane = maps.project(source.vectors, seed=0)
-    assert plane.shape == (48, 2)
-    np.testing.assert_array_equal(plane, maps.project(source.vectors, seed=0))
-    distance = np.linalg.norm(plane[:, None] - plane[None], axis=2) + np.eye(48) * 1e9
-    assert source.labels is not None
-    assert (source.labels[distance.argmin(axis=1)] == source.labels).mean() > 0.9
-    assert maps.project(source.vectors[:4], seed=0).shape == (4, 2)
-    assert maps.project(source.vectors[:4, :1], seed=0).shape == (4, 2)
-
-
 def foreign(tmp_path: Path) -> list[Path]:
     (tmp_path / "notes.txt").write_text("mine")
     return [tmp_path]

@@ -143,8 +143,7 @@ def draw_figure_pairs(sources: Sources) -> "Figure":
 
 def draw_figure_centroids(sources: Sources) -> "Figure":
     """Figure 6: UMAP of the class centroids of another dataset, one panel a model."""
-    import umap
-
+    from sag_vicreg.evaluation.plane import project
     from sag_vicreg.figures.centroids import draw_centroids
 
     recipes = _need_runs(sources, 1, "centroids")
@@ -157,15 +156,8 @@ def draw_figure_centroids(sources: Sources) -> "Figure":
         names = sorted({str(label) for label in embeddings.labels})
         unit = _unit(embeddings)
         centroids = np.stack([unit[embeddings.labels == name].mean(axis=0) for name in names])
-        reducer = umap.UMAP(
-            n_neighbors=min(15, len(names) - 1),
-            metric="cosine",
-            random_state=sources.seed,
-            n_jobs=1,  # a seeded map has one job
-        )
-        panels[f"{_label(recipe)}, trained on {recipe.dataset.name}"] = reducer.fit_transform(
-            centroids
-        )
+        title = f"{_label(recipe)}, trained on {recipe.dataset.name}"
+        panels[title] = project(centroids, seed=sources.seed)
     groups = _groups(images.dataset, names)
     return draw_centroids(
         panels,

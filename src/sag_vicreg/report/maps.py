@@ -1,19 +1,16 @@
 """Where each image lies: a 2-D map of every model, and each image's nearest neighbours."""
 
-import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sag_vicreg.evaluation.neighbors import Neighbors, nearest
+from sag_vicreg.evaluation.plane import project
 from sag_vicreg.progress import progress_bar
 from sag_vicreg.report.points import FloatArray, Points
 
 NEIGHBOURS = 8
-# Below this many rows UMAP's graph says nothing a principal axis does not.
-FEWEST_FOR_UMAP = 12
 
 
 @dataclass(frozen=True)
@@ -30,32 +27,6 @@ def class_centroids(vectors: FloatArray, labels: NDArray[np.int64], n_classes: i
     sums = np.zeros((n_classes, vectors.shape[1]))
     np.add.at(sums, labels, vectors)
     return sums / np.bincount(labels, minlength=n_classes)[:, None]
-
-
-def project(vectors: FloatArray, *, seed: int) -> NDArray[np.float32]:
-    """Map vectors to the plane by UMAP on cosine distances; by PCA where UMAP has nothing to do."""
-    if len(vectors) < FEWEST_FOR_UMAP or vectors.shape[1] <= 2 or not np.ptp(vectors, axis=0).any():
-        return _principal_plane(vectors)
-    from umap import UMAP
-
-    reducer = UMAP(
-        n_neighbors=min(15, len(vectors) - 1),
-        metric="cosine",
-        init="pca",
-        random_state=seed,
-        n_jobs=1,  # what a fixed seed means for UMAP; said here, it does not warn
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return np.asarray(reducer.fit_transform(vectors), dtype=np.float32)
-
-
-def _principal_plane(vectors: FloatArray) -> NDArray[np.float32]:
-    centred = np.asarray(vectors, dtype=np.float64) - vectors.mean(axis=0)
-    left, singular, _ = np.linalg.svd(centred, full_matrices=False)
-    plane: NDArray[Any] = (left * singular)[:, :2]
-    # One dimension has one axis: the other is flat.
-    return np.pad(plane, ((0, 0), (0, 2 - plane.shape[1]))).astype(np.float32)
 
 
 def map_models(points: Points, rows: NDArray[np.intp], *, seed: int) -> list[ModelMap]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sag_vicreg.report.maps import FEWEST_FOR_UMAP
+from sag_vicreg.evaluation.plane import FEWEST_FOR_UMAP
 from sag_vicreg.report.points import Points
 from sag_vicreg.report.sources import Sources
 from sag_vicreg.report.trees import Trees
