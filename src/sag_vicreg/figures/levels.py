@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sag_vicreg.figures.style import MARKERS, PALETTE, figure_style
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 _GREY = "#777777"
 _CHANCE = "chance"
+# More numbers than this run into each other: matplotlib then chooses some.
+MOST_TICKS = 12
 
 
 @dataclass(frozen=True)
@@ -102,9 +105,13 @@ def draw_panels(panels: Sequence[Panel]) -> "Figure":
 
 def _draw(axes: "Axes", panel: Panel) -> None:
     factor = 100.0 if panel.percent else 1.0
+    # Bars are set a little apart, or they would hide each other.
+    gap = min((b - a for a, b in pairwise(sorted(panel.places))), default=1)
     for order, curve in enumerate(panel.curves):
+        barred = curve.deviations is not None
+        shift = 0.08 * gap * (order - (len(panel.curves) - 1) / 2) if barred else 0.0
         axes.errorbar(
-            panel.places,
+            [place + shift for place in panel.places],
             [factor * value for value in curve.values],
             yerr=None if curve.deviations is None else [factor * d for d in curve.deviations],
             color=PALETTE[order % len(PALETTE)],
@@ -121,7 +128,7 @@ def _draw(axes: "Axes", panel: Panel) -> None:
             linewidth=1.0,
             label=_CHANCE,
         )
-    if panel.ticks is not None:
+    if len(panel.places) <= MOST_TICKS:
         axes.set_xticks(panel.places, panel.ticks)
     axes.set(xlabel=panel.xlabel, ylabel="percent" if panel.percent else None)
     axes.set_title(f"{panel.title}\n{panel.note}" if panel.note else panel.title)
