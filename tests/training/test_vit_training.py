@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from sklearn.neighbors import KNeighborsClassifier
 from typer.testing import CliRunner
 
+from bits import bits
 from sag_vicreg.artifacts import Run
 from sag_vicreg.cli import app
 from sag_vicreg.data import ImageDataset, normalize
@@ -85,15 +86,6 @@ def logged(run: Run, column: str) -> list[float]:
         return [float(row[column]) for row in csv.DictReader(file)]
 
 
-def bytes_of(value: object) -> object:
-    """Tensors anywhere inside, to the bit."""
-    if isinstance(value, torch.Tensor):
-        return value.detach().numpy().tobytes()
-    if isinstance(value, dict):
-        return {key: bytes_of(item) for key, item in value.items()}
-    return [bytes_of(item) for item in value] if isinstance(value, list | tuple) else value
-
-
 def small_set_recipe(method: str) -> Recipe:
     overrides = [*SMALL_SET, *OVERFIT[method]]
     return load_recipe(f"shapes/{method}", scale="smoke", overrides=overrides)
@@ -146,7 +138,7 @@ def test_it_resumes_bit_for_bit_after_kill_9(
     )
     assert one["step"] == two["step"] == 10
     for part in ("method", "optimizer"):
-        assert bytes_of(one[part]) == bytes_of(two[part])
+        assert bits(one[part]) == bits(two[part])
     assert logged(whole, "loss") == logged(resumed, "loss")
     # What is not trained by gradients is in the checkpoint, and has moved.
     kept = {"dino": ["teacher.norm.weight", "dino.center"], "i-jepa": ["target.norm.weight"]}
