@@ -6,10 +6,17 @@ import pytest
 
 from sag_vicreg.errors import InputError
 from sag_vicreg.experiments import Choices, Evaluation, Result, Store, request_table
-from sag_vicreg.experiments.findings import paired_differences, trend_table
-from sag_vicreg.experiments.page import BEGIN, END, generated_part, update_page
+from sag_vicreg.experiments.formats import to_markdown
 from sag_vicreg.experiments.plan import model_label
-from sag_vicreg.experiments.replication import ABLATIONS, STAGES, halves, stage_states
+from sag_vicreg.experiments.replication import STAGES
+from sag_vicreg.experiments.replication.comparisons import Comparison, comparisons
+from sag_vicreg.experiments.replication.findings import (
+    ablation_tables,
+    half_sample_tables,
+    trend_table,
+)
+from sag_vicreg.experiments.replication.page import BEGIN, END, generated_part, update_page
+from sag_vicreg.experiments.replication.stages import ABLATIONS, ablation, halves, stage_states
 from sag_vicreg.experiments.results import Spread
 from sag_vicreg.experiments.search import RATES, chosen_rate, search_evaluations, tuned_by
 
@@ -21,8 +28,8 @@ KEYS = {
     "selection": [f"knn.level{i}" for i in (1, 2, 3, 4)],
     "levels": [f"{m}.level{i}" for m in ("knn", "probe") for i in (1, 2, 3, 4)],
     "rand": [
-        *(f"rand.level{i}" for i in (1, 2, 3, 4)),
-        *(f"rand.clusters{i}" for i in range(20, 201, 20)),
+        *(f"{m}.level{i}" for m in ("rand", "ari") for i in (1, 2, 3, 4)),
+        *(f"{m}.clusters{i}" for m in ("rand", "ari") for i in range(20, 201, 20)),
     ],
 }
 
@@ -35,7 +42,7 @@ def result_of(planned: Evaluation, value: float, failure: str | None = None) -> 
         family=planned.family,
         method=planned.method,
         seed=planned.seed,
-        images={},
+        images={"dataset": planned.images.dataset},
         options={},
         models=[recipe.model_dump(mode="json") for recipe in planned.recipes],
         n_images=5000,
@@ -144,30 +151,88 @@ def test_differences_are_paired_by_seed_and_told_as_they_are() -> None:
         value = 0.3 + 0.1 * planned.seed - (0.05 if planned.method == "sag-vicreg" else 0.0)
         if planned.seed < 2 or planned.method == "vicreg":
             results[planned.key] = result_of(planned, value)
-    differences = paired_differences(halves(tuned, steps=1000), results, "lca.pearson")
-    assert differences == pytest.approx([-0.05, -0.05])
+    pearson = comparisons(tuned, results)[0]
+    assert (pearson.steps, pearson.score) == (1000, "LCA Pearson")
+    assert pearson.differences == pytest.approx((-0.05, -0.05))
     score = trend_table(tuned, results).rows[0].scores[0]
     assert score is not None
     assert score.mean == pytest.approx(-0.05)
     page = generated_part(results)
-    assert (
-        "- 1,000 steps, LCA Pearson: -0.050, the same sign in 2 of 2 seeds; "
-        "the paper's difference is +0.066 (disagrees in sign)." in page
-    )
+    assert "| 1,000 | LCA Pearson | -0.050 | 2 of 2 | +0.066 | disagrees |" in page
     assert "| 3,000 steps | — |" in page
 
 
-def test_seeds_that_differ_in_sign_decide_nothing() -> None:
+@pytest.mark.parametrize(
+    ("differences", "verdict"),
+    [
+        ((0.1, 0.2), "agrees"),
+        ((-0.1, -0.2), "disagrees"),
+        ((0.2, -0.05, -0.05), "undecided"),
+        ((0.0, 0.0), "undecided"),
+    ],
+)
+def test_seeds_that_differ_in_sign_decide_nothing(
+    differences: tuple[float, ...], verdict: str
+) -> None:
+    assert Comparison(1000, "LCA Pearson", differences, paper=0.066).verdict == verdict
+
+
+def test_an_ablation_is_told_seed_by_seed_against_the_unchanged_recipe() -> None:
     results = search_results()
     tuned = tuned_by(results)
-    for planned in halves(tuned, steps=1000):
-        better = planned.method == "sag-vicreg" and planned.seed == 0
-        worse = planned.method == "sag-vicreg" and planned.seed > 0
-        results[planned.key] = result_of(planned, 0.3 + 0.2 * better - 0.05 * worse)
-    assert (
-        "- 1,000 steps, LCA Pearson: +0.033, the same sign in 1 of 3 seeds; the paper's "
-        "difference is +0.066 (undecided: the seeds differ in sign)." in generated_part(results)
-    )
+    for factor, shift in {"CPU recipe": 0.0, "k 3": 0.02}.items():
+        for planned in ablation(tuned, factor):
+            results[planned.key] = result_of(planned, 0.3 + 0.1 * planned.seed + shift)
+    scores, changes = ablation_tables(tuned, results)
+    by_name = {row.label: row.scores[0] for row in scores.rows}
+    assert by_name["k 10"] is None
+    assert by_name["k 3"].mean == pytest.approx(0.42)
+    assert by_name["k 3"].deviation == pytest.approx(0.1)
+    changed = {row.label: row.scores[0] for row in changes.rows}
+    assert list(changed) == [*list(ABLATIONS)[1:], "VICReg"]
+    assert changed["k 3"].mean == pytest.approx(0.02)
+    assert changed["k 3"].deviation == pytest.approx(0.0, abs=1e-12)
+    assert "## Ablation" in generated_part(results)
+
+
+def test_the_unchanged_recipe_alone_is_no_ablation() -> None:
+    results = search_results()
+    for planned in ablation(tuned_by(results), "CPU recipe"):
+        results[planned.key] = result_of(planned, 0.3)
+    assert "## Ablation" not in generated_part(results)
+
+
+def test_accuracies_are_compared_in_percentage_points_and_rand_figures_drawn(
+    tmp_path: Path,
+) -> None:
+    results = search_results()
+    for planned in STAGES["levels"].evaluations(tuned_by(results)):
+        value = 0.32 if planned.method == "sag-vicreg" else 0.3
+        results[planned.key] = result_of(planned, value)
+    path = tmp_path / "replication.md"
+    path.write_text(f"# Ours\n\n{BEGIN}\n{END}\n")
+    update_page(path, results)
+    text = path.read_text()
+    assert "| 1,000 | k-NN Level 1 | +2.00 | 3 of 3 | +1.32 | agrees |" in text
+    assert "| 1,000 | linear probe Level 4 | +2.00 | 3 of 3 | +0.78 | agrees |" in text
+    for name in ("rand-levels", "rand-clusters"):
+        assert f"](replication/{name}.png)" in text
+        assert (tmp_path / "replication" / f"{name}.png").stat().st_size > 10_000
+    assert "trend.png" not in text
+    assert not (tmp_path / "replication" / "trend.png").exists()
+
+
+def test_half_samples_have_a_mean_and_a_spread() -> None:
+    results = search_results()
+    planned = halves(tuned_by(results), steps=1000)
+    for each in planned:
+        results[each.key] = result_of(each, 0.3 + 0.1 * each.seed)
+    mean, spread = half_sample_tables(planned, results)
+    row = next(row for row in mean.rows if row.method == "vicreg")
+    assert row.scores[0].mean == pytest.approx(0.4)
+    row = next(row for row in spread.rows if row.method == "vicreg")
+    assert row.scores[0].mean == pytest.approx(0.02)
+    assert to_markdown(spread).rstrip().endswith("Mean over 3 seeds.")
 
 
 def test_the_page_keeps_what_people_wrote(tmp_path: Path) -> None:

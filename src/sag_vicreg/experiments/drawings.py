@@ -15,7 +15,11 @@ from numpy.typing import NDArray
 from sag_vicreg.artifacts import Embeddings, Run
 from sag_vicreg.errors import InputError, require_train_extra, unknown_name
 from sag_vicreg.experiments.declarations import METHOD_LABELS, ImageSet
-from sag_vicreg.experiments.rand_figures import draw_rand_clusters, draw_rand_levels
+from sag_vicreg.experiments.rand_figures import (
+    draw_rand_clusters,
+    draw_rand_levels,
+    rand_results,
+)
 from sag_vicreg.experiments.scoring import embed_once
 from sag_vicreg.recipes import Recipe, load_recipe
 
@@ -231,8 +235,8 @@ FIGURES: dict[str, Callable[[Sources], "Figure"]] = {
     "spectral": draw_figure_spectral,
     "query": draw_figure_query,
     "pairs": draw_figure_pairs,
-    "rand-levels": lambda sources: draw_rand_levels(sources.runs),
-    "rand-clusters": lambda sources: draw_rand_clusters(sources.runs),
+    "rand-levels": lambda sources: draw_rand_levels(rand_results(sources.runs)),
+    "rand-clusters": lambda sources: draw_rand_clusters(rand_results(sources.runs)),
     "separability": draw_figure_separability,
     "centroids": draw_figure_centroids,
     "reconstructions": draw_figure_reconstructions,  # not the paper's: how far an MAE has come

@@ -26,13 +26,15 @@ def _seeds_differ(table: Table) -> bool:
 
 
 def _seeds_note(table: Table) -> str:
-    runs = {score.runs for row in table.rows for score in row.scores if score is not None}
-    if _seeds_differ(table):
-        return "Mean ± standard deviation over as many seeds as stand in brackets."
-    count = next(iter(runs), None)
-    if count is None:
+    scores = [score for row in table.rows for score in row.scores if score is not None]
+    if not scores:
         return "Nothing is finished yet."
-    return "One seed." if count == 1 else f"Mean ± standard deviation over {count} seeds."
+    spread = any(score.deviation is not None for score in scores)
+    mean = "Mean ± standard deviation" if spread else "Mean"
+    if _seeds_differ(table):
+        return f"{mean} over as many seeds as stand in brackets."
+    count = scores[0].runs
+    return "One seed." if count == 1 else f"{mean} over {count} seeds."
 
 
 def _notes(table: Table) -> tuple[str, ...]:

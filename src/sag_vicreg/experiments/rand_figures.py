@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sag_vicreg.errors import InputError
 from sag_vicreg.experiments.declarations import CLUSTER_COUNTS, INVARIANCE, METHOD_LABELS
-from sag_vicreg.experiments.results import Result, average, read_results
+from sag_vicreg.experiments.results import Result, average, of_method, read_results
 from sag_vicreg.hierarchy import load_hierarchy
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _curves(results: Sequence[Result], keys: Sequence[str]) -> "list[Curve]":
 
     curves = []
     for method in INVARIANCE:
-        mine = [result for result in results if result.method == method]
+        mine = of_method(results, method)
         scores = [score for key in keys if (score := average(mine, key)) is not None]
         if scores:
             deviations = [s.deviation for s in scores if s.deviation is not None]
@@ -45,11 +45,10 @@ def _curves(results: Sequence[Result], keys: Sequence[str]) -> "list[Curve]":
     return curves
 
 
-def draw_rand_levels(folders: Sequence[Path]) -> "Figure":
+def draw_rand_levels(results: Sequence[Result]) -> "Figure":
     """Figure 4a: as many clusters as the level has classes."""
     from sag_vicreg.figures.levels import draw_panels, level_panel
 
-    results = rand_results(folders)
     hierarchy = load_hierarchy(results[0].images["dataset"])
     levels = range(1, hierarchy.n_levels + 1)
     sizes = [len(hierarchy.names_at(level)) for level in levels]
@@ -60,11 +59,10 @@ def draw_rand_levels(folders: Sequence[Path]) -> "Figure":
     return draw_panels(panels)
 
 
-def draw_rand_clusters(folders: Sequence[Path]) -> "Figure":
+def draw_rand_clusters(results: Sequence[Result]) -> "Figure":
     """Figure 4b: the finest level against a range of cluster counts."""
     from sag_vicreg.figures.levels import count_panel, draw_panels
 
-    results = rand_results(folders)
     counts = [n for n in CLUSTER_COUNTS if f"rand.clusters{n}" in results[0].scores]
     panels = [
         count_panel(title, _curves(results, [f"{measure}.clusters{n}" for n in counts]), counts)

@@ -1,7 +1,7 @@
 """`reproduce` as a whole: targets in, grid run, tables printed and kept, page rewritten."""
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import yaml
@@ -9,20 +9,12 @@ import yaml
 from sag_vicreg.artifacts import atomic_path, write_text
 from sag_vicreg.errors import InputError, require_train_extra, unknown_name
 from sag_vicreg.experiments.estimate import expected_seconds, seconds_of, steps_of
-from sag_vicreg.experiments.findings import (
-    ablation_table,
-    declared_table,
-    search_table,
-    trend_table,
-)
 from sag_vicreg.experiments.formats import SUFFIXES, render
 from sag_vicreg.experiments.grid import EVALUATION_SECONDS, Workers, outline, run_grid
 from sag_vicreg.experiments.overhead import measure_overhead
-from sag_vicreg.experiments.page import update_page
 from sag_vicreg.experiments.plan import Evaluation, model_label
-from sag_vicreg.experiments.replication import DATASET, STAGES
+from sag_vicreg.experiments.replication import DATASET, STAGES, stage_tables, update_page
 from sag_vicreg.experiments.requests import TABLES, Choices, request_table
-from sag_vicreg.experiments.results import Result
 from sag_vicreg.experiments.search import require_search, tuned_by
 from sag_vicreg.experiments.store import Store
 from sag_vicreg.experiments.tables import Table
@@ -83,7 +75,7 @@ class Reproduction:
         results = self.store.results()
         if target not in STAGES:
             return [request_table(target, self.choices, results).table(results)]
-        return _stage_tables(target, results)
+        return stage_tables(target, results)
 
     def reproduce(self, names: Sequence[str], *, run: bool = True, publish: bool = False) -> bool:
         """Do what is missing, print and keep the tables; say whether everything is finished."""
@@ -179,18 +171,6 @@ class Reproduction:
                     shutil.copyfile(source, temporary)
         update_page(folder.parent.with_suffix(".md"), self.store.results())
         self.echo(f"published to {folder}")
-
-
-def _stage_tables(stage: str, results: Mapping[str, Result]) -> list[Table]:
-    tuned = tuned_by(results)
-    if stage == SEARCH:
-        return [search_table(results)]
-    if stage == "ablation":
-        return [ablation_table(tuned, results)]
-    if stage.startswith("trend"):
-        return [trend_table(tuned, results)]
-    names = ("table1", "table2") if stage == "halves" else ("table4", "table5", "fig4a", "fig4b")
-    return [declared_table(name, tuned, results) for name in names]
 
 
 def _duration(seconds: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sag_vicreg.artifacts import write_json
 from sag_vicreg.errors import InputError
+from sag_vicreg.experiments.plan import Evaluation
 from sag_vicreg.experiments.tables import Score
 
 
@@ -89,6 +90,17 @@ def read_results(folders: Iterable[Path]) -> dict[str, Result]:
             result = read_result(path)
             found[result.key] = result
     return found
+
+
+def finished(evaluations: Iterable[Evaluation], results: Mapping[str, Result]) -> list[Result]:
+    """Return the results there are, without those whose training stopped itself."""
+    known = [results[e.key] for e in evaluations if e.key in results]
+    return [result for result in known if result.failure is None]
+
+
+def of_method(results: Iterable[Result], method: str) -> list[Result]:
+    """Return one method's results."""
+    return [result for result in results if result.method == method]
 
 
 def average(results: Sequence[Result], score: str) -> Score | None:

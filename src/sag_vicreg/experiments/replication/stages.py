@@ -1,4 +1,4 @@
-"""The replication on CIFAR-100 at the CPU scale: its stages, in the order of what matters most.
+"""The stages of the replication, in the order of what matters most.
 
 Every stage lists its evaluations seed by seed, so that an unfinished stage has whole seeds.
 """
@@ -17,8 +17,9 @@ STEPS = 1_000
 TREND_STEPS = (1_000, 3_000, 10_000)
 PAIR = ("vicreg", "sag-vicreg")
 # One factor at a time, each against the CPU recipe (batch, walk_after 0.5, k 5, percentile 20).
+UNCHANGED = "CPU recipe"
 ABLATIONS = {
-    "CPU recipe": (),
+    UNCHANGED: (),
     "scale_over neighbors": ("method.scale_over=neighbors",),
     "walk_after 0": ("method.walk_after=0",),
     "k 3": ("method.k=3",),

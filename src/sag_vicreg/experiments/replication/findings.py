@@ -1,46 +1,42 @@
-"""What the replication found, from its results alone: tables, differences, sentences."""
+"""What the replication found, as tables, from its results alone."""
 
 from collections.abc import Mapping, Sequence
 
 from sag_vicreg.experiments.assemble import assemble
-from sag_vicreg.experiments.declarations import (
-    DECLARATIONS,
-    INVARIANCE,
-    METHOD_LABELS,
-)
-from sag_vicreg.experiments.paper import paper_row
+from sag_vicreg.experiments.declarations import DECLARATIONS, INVARIANCE, METHOD_LABELS
 from sag_vicreg.experiments.plan import Evaluation, Overrides
-from sag_vicreg.experiments.replication import (
+from sag_vicreg.experiments.replication.comparisons import (
+    STRUCTURE,
+    comparisons,
+    paired_differences,
+)
+from sag_vicreg.experiments.replication.stages import (
     ABLATIONS,
     DATASET,
     STEPS,
     TREND_STEPS,
+    UNCHANGED,
     ablation,
     by_level,
     halves,
 )
-from sag_vicreg.experiments.results import Result, average
-from sag_vicreg.experiments.search import CRITERION, chosen_rate, rate_of, search_evaluations
+from sag_vicreg.experiments.results import Result, average, finished, of_method
+from sag_vicreg.experiments.search import (
+    CRITERION,
+    chosen_rate,
+    rate_of,
+    search_evaluations,
+    tuned_by,
+)
 from sag_vicreg.experiments.tables import Column, Row, Score, Table
 
 Results = Mapping[str, Result]
 STRUCTURE_SCORES = {
     key: f"{group} {heading}"
-    for name, group in (("table1", "LCA"), ("table2", "cophenetic"))
+    for name, group in STRUCTURE.items()
     for key, heading in DECLARATIONS[name].scores.items()
 }
 _COLUMNS = tuple(Column(key, heading) for key, heading in STRUCTURE_SCORES.items())
-
-
-def finished(evaluations: Sequence[Evaluation], results: Results) -> list[Result]:
-    """Return the results there are, without those whose training stopped itself."""
-    known = [results[e.key] for e in evaluations if e.key in results]
-    return [result for result in known if result.failure is None]
-
-
-def of_method(results: Sequence[Result], method: str) -> list[Result]:
-    """Return one method's results."""
-    return [result for result in results if result.method == method]
 
 
 def search_table(results: Results) -> Table:
@@ -83,15 +79,6 @@ def declared_evaluations(name: str, tuned: Overrides) -> list[Evaluation]:
     return by_level(tuned, kind)
 
 
-def paper_tables(tuned: Overrides, results: Results) -> list[Table]:
-    """Tables 1, 2, 4 and 5 and the Rand figures, those of which anything is finished."""
-    return [
-        declared_table(name, tuned, results)
-        for name in ("table1", "table2", "table4", "table5", "fig4a", "fig4b")
-        if finished(declared_evaluations(name, tuned), results)
-    ]
-
-
 def half_sample_tables(evaluations: Sequence[Evaluation], results: Results) -> list[Table]:
     """Each score over random halves of the images: its mean, then its deviation.
 
@@ -128,28 +115,15 @@ def half_sample_tables(evaluations: Sequence[Evaluation], results: Results) -> l
     ]
 
 
-def paired_differences(
-    evaluations: Sequence[Evaluation], results: Results, score: str
-) -> list[float]:
-    """SAG-VICReg minus VICReg, seed by seed, where both are finished."""
-    done = finished(evaluations, results)
-    plain = {result.seed: result for result in of_method(done, "vicreg")}
-    ours = {result.seed: result for result in of_method(done, "sag-vicreg")}
-    return [
-        ours[seed].scores[score] - plain[seed].scores[score] for seed in sorted(plain.keys() & ours)
-    ]
-
-
-def trend_differences(tuned: Overrides, results: Results) -> dict[str, dict[int, list[float]]]:
-    """SAG-VICReg minus VICReg: score to (steps to each seed's difference)."""
-    planned = {steps: halves(tuned, steps=steps) for steps in TREND_STEPS}
-    return {
-        heading: {
-            steps: paired_differences(evaluations, results, key)
-            for steps, evaluations in planned.items()
-        }
-        for key, heading in STRUCTURE_SCORES.items()
+def trend_differences(tuned: Overrides, results: Results) -> dict[str, dict[int, Sequence[float]]]:
+    """SAG-VICReg minus VICReg: structure score to (steps to each seed's difference)."""
+    found: dict[str, dict[int, Sequence[float]]] = {
+        heading: dict.fromkeys(TREND_STEPS, ()) for heading in STRUCTURE_SCORES.values()
     }
+    for comparison in comparisons(tuned, results):
+        if comparison.score in found:
+            found[comparison.score][comparison.steps] = comparison.differences
+    return found
 
 
 def trend_table(tuned: Overrides, results: Results) -> Table:
@@ -166,46 +140,40 @@ def trend_table(tuned: Overrides, results: Results) -> Table:
     return Table("trend", "SAG-VICReg minus VICReg, paired by seed", _COLUMNS, rows, ranked=False)
 
 
-def ablation_table(tuned: Overrides, results: Results) -> Table:
-    """SAG-VICReg with one factor changed at a time."""
-    rows = []
-    for factor in ABLATIONS:
-        done = finished(ablation(tuned, factor), results)
-        rows.append(Row(factor, factor, tuple(average(done, key) for key in STRUCTURE_SCORES)))
-    return Table(
-        "ablation", "SAG-VICReg, one factor changed at a time", _COLUMNS, tuple(rows), ranked=False
-    )
+def ablation_tables(tuned: Overrides, results: Results) -> list[Table]:
+    """SAG-VICReg with one factor changed at a time: its scores, then what the change did.
+
+    Seeds differ too, so the change is taken seed by seed. VICReg, which never
+    walks, is the last row.
+    """
+    done = {factor: finished(ablation(tuned, factor), results) for factor in ABLATIONS}
+    done["VICReg"] = finished(halves(tuned, steps=STEPS, methods=["vicreg"]), results)
+    unchanged = done[UNCHANGED]
+    scores, changes = [], []
+    for name, mine in done.items():
+        scores.append(Row(name, name, tuple(average(mine, key) for key in STRUCTURE_SCORES)))
+        differences = [paired_differences(mine, unchanged, key) for key in STRUCTURE_SCORES]
+        changes.append(Row(name, name, tuple(map(Score.of, differences))))
+    return [
+        Table("ablation", "One factor changed at a time", _COLUMNS, tuple(scores), ranked=False),
+        Table(
+            "ablation-change",
+            f"The same minus the {UNCHANGED}, paired by seed",
+            _COLUMNS,
+            tuple(row for row in changes if row.method != UNCHANGED),
+            ranked=False,
+        ),
+    ]
 
 
-def verdicts(tuned: Overrides, results: Results) -> list[str]:
-    """One sentence a score and length of training: our difference, its seeds, the paper's sign."""
-    differences = trend_differences(tuned, results)
-    lines = []
-    for steps in TREND_STEPS:
-        for key, heading in STRUCTURE_SCORES.items():
-            values = differences[heading][steps]
-            score = Score.of(values)
-            if score is None:
-                continue
-            paper = _paper_difference(key)
-            same_sign = sum(value * score.mean > 0 for value in values)
-            if same_sign < len(values):
-                verdict = "undecided: the seeds differ in sign"
-            else:
-                verdict = "agrees in sign" if score.mean * paper > 0 else "disagrees in sign"
-            lines.append(
-                f"{steps:,} steps, {heading}: {score.mean:+.3f}, the same sign in {same_sign} of "
-                f"{len(values)} seeds; the paper's difference is {paper:+.3f} ({verdict})."
-            )
-    return lines
-
-
-def _paper_difference(key: str) -> float:
-    for name in ("table1", "table2"):
-        keys = list(DECLARATIONS[name].scores)
-        if key in keys:
-            ours, plain = (paper_row(name, DATASET, m) for m in ("sag-vicreg", "vicreg"))
-            assert ours is not None
-            assert plain is not None
-            return ours[keys.index(key)].mean - plain[keys.index(key)].mean
-    raise KeyError(key)
+def stage_tables(stage: str, results: Results) -> list[Table]:
+    """Return the tables a stage is run for."""
+    tuned = tuned_by(results)
+    if stage == "lr-search":
+        return [search_table(results)]
+    if stage == "ablation":
+        return ablation_tables(tuned, results)
+    if stage.startswith("trend"):
+        return [trend_table(tuned, results)]
+    names = ("table1", "table2") if stage == "halves" else ("table4", "table5", "fig4a", "fig4b")
+    return [declared_table(name, tuned, results) for name in names]
