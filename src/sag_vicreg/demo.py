@@ -185,6 +185,10 @@ def _commands(out: Path, models: Sequence[DemoModel]) -> list[str]:
         files = [str(model.embeddings("test")) for model in (first, second)]
         options = ["--half-samples", str(HALF_SAMPLES)]
         lines.append(shlex.join(["sag-vicreg", "compare", *files, *options]))
+    counts = ",".join(map(str, CLUSTERS))
+    lines += [
+        shlex.join(["sag-vicreg", "evaluate", each, "--clusters", counts]) for each in folders
+    ]
     page = str(out / "report.html")
     lines.append(shlex.join(["sag-vicreg", "report", str(out / "runs"), "--out", page]))
     return lines

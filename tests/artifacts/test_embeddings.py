@@ -167,6 +167,28 @@ def test_csv_without_a_header_and_with_a_stray_column(tmp_path: Path) -> None:
         read_embeddings(path)
 
 
+def test_the_index_of_a_data_frame_is_no_dimension(tmp_path: Path) -> None:
+    rows = [[0.5, 2.0], [3.0, 4.0], [5.0, 6.5]]
+    for text in (",0,1\n0,0.5,2\n1,3,4\n7,5,6.5\n", "0,1\n0.5,2\n3,4\n5,6.5\n"):
+        path = tmp_path / "e.csv"
+        path.write_text(text)
+        np.testing.assert_array_equal(read_embeddings(path).vectors, rows)
+    columns = {"0": [0.5, 3.0, 5.0], "1": [2.0, 4.0, 6.5], "number": [4, 9, 2]}
+    noted = {b"pandas": b'{"index_columns": ["number"], "columns": []}'}
+    path = tmp_path / "e.parquet"
+    pq.write_table(pa.table(columns).replace_schema_metadata(noted), path)
+    np.testing.assert_array_equal(read_embeddings(path).vectors, rows)
+
+
+def test_columns_of_one_name(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text("x,x\n1,2\n3,4\n")
+    np.testing.assert_array_equal(read_embeddings(path).vectors, [[1, 2], [3, 4]])
+    path.write_text("id,id,x\na,b,2\nc,d,4\n")
+    with pytest.raises(InputError, match="more than one column 'id'"):
+        read_embeddings(path)
+
+
 def test_parquet_of_other_makers(tmp_path: Path) -> None:
     path = tmp_path / "e.parquet"
     pq.write_table(pa.table({"id": [3, 1], "embedding": [[1.0, 2.0], [3.0, 4.0]]}), path)

@@ -101,6 +101,13 @@ def test_a_file_may_hold_only_what_differs_from_its_base(tmp_path: Path) -> None
     assert recipe == expected
 
 
+def test_the_order_of_overrides_does_not_matter() -> None:
+    settings = ["optimizer.base_lr=1e-3", "optimizer.name=adamw"]
+    recipes = [load_recipe("shapes/vicreg", overrides=o) for o in (settings, settings[::-1])]
+    assert recipes[0] == recipes[1]
+    assert recipes[0].optimizer.base_lr == 1e-3
+
+
 def test_another_name_clears_what_belonged_to_the_old_one() -> None:
     recipe = load_recipe(
         "cifar100/vicreg",

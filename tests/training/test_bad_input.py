@@ -4,6 +4,7 @@ import errno
 import os
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -47,7 +48,19 @@ COMMANDS = {
     "train --recipe shapes/sag-vicreg --set batch_size=4": "method.k is 5 but batch_size is 4",
     "train --resume nowhere": "nothing to resume in nowhere",
     "train --resume nowhere --recipe shapes/vicreg": "leave the others out",
-    "embed resnet18 --dataset shapes": "Give --out",
+    "train --recipe shapes/vicreg --set views.kind=crop": "takes two views of an image",
+    "train --recipe shapes/mae --set views.kind=vicreg": "takes one view of an image",
+    "train --recipe shapes/mae --set optimizer.betas=[2.0,3.0]": "optimizer.betas",
+    "train --recipe shapes/vicreg --set name=2024-02-30": "is not YAML",
+    "train --recipe shapes/mae --set backbone.args.patch_size=0": "whole number of pixels",
+    "train --recipe shapes/i-jepa --set method.target_aspect=[.inf,.inf]": "target_aspect",
+    "embed resnet18 --dataset shapes": "give --out",
+    "embed rnus/sag --dataset shapes": "rnus/sag is no run folder",
+    "embed resnet18 --dataset shapes --out e.csv": "must end in .parquet",
+    "embed resnet18 --dataset shapes --out e.parquet --device meta": "no device 'meta' here",
+    "embed vit_tiny_patch16_224 --dataset shapes --image-size 32 --out e.parquet": (
+        "cannot take colour images of 32 x 32 pixels"
+    ),
     "embed resnet18 --dataset shape --out e.parquet": "unknown dataset 'shape'",
     "embed nowhere --dataset shapes --out e.parquet": "unknown backbone 'nowhere'",
 }
@@ -256,3 +269,55 @@ def test_a_collapsed_embedding_stops_the_run(
     monkeypatch.setattr(Encoder, "embed", lambda *a, **k: embed(*a, **k) * 1e-6 + 1)
     with pytest.raises(InputError, match=r"collapsed at step 5.*step-00000003\.pt is kept"):
         train(tiny_recipe(), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["backbone.args.in_chans=1"], "cannot take colour images"),
+        (["backbone.args.features_only=true"], "one vector"),
+    ],
+)
+def test_a_backbone_that_cannot_embed_is_refused_before_the_run_exists(
+    overrides: list[str], message: str, tiny_recipe: MakeRecipe, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=message):
+        train(tiny_recipe("vicreg", *overrides), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_weights_that_diverged_are_named_before_they_are_measured(
+    tiny_recipe: MakeRecipe, tmp_path: Path
+) -> None:
+    settings = ("optimizer.base_lr=1e30", "schedule.warmup_share=0", "monitor.measure_every=1")
+    with pytest.raises(TrainingStopped, match="diverged"):
+        train(tiny_recipe("vicreg", *settings), tmp_path / "run")
+
+
+def test_a_run_that_lightning_ends_early_is_not_exported(
+    tiny_recipe: MakeRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lightning.pytorch.Trainer.fit", lambda *_: None)
+    with pytest.raises(InputError, match="ended before its last step, there is no checkpoint yet"):
+        train(tiny_recipe("vicreg"), tmp_path / "run")
+    assert not Run(tmp_path / "run").backbone.exists()
+
+
+def test_sigterm_keeps_the_checkpoint_and_says_that_the_run_is_unfinished(
+    tiny_recipe: MakeRecipe,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    save = CheckpointStore.save
+
+    def save_and_be_terminated(store: CheckpointStore, step: int, state: dict[str, object]) -> None:
+        save(store, step, state)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(CheckpointStore, "save", save_and_be_terminated)
+    with pytest.raises(SystemExit) as stopped:
+        train(tiny_recipe("vicreg"), tmp_path / "run")
+    assert stopped.value.code == 128 + signal.SIGTERM
+    assert "stopped by SIGTERM, checkpoint step-00000003.pt is kept" in capsys.readouterr().err
+    assert not Run(tmp_path / "run").backbone.exists()

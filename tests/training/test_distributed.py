@@ -15,6 +15,9 @@ from safetensors.torch import load_file
 
 from sag_vicreg.artifacts import Run
 from sag_vicreg.recipes import Recipe
+from sag_vicreg.training.checkpoint import CheckpointStore
+from sag_vicreg.training.inputs import load_images
+from sag_vicreg.training.run import make_module
 
 MakeRecipe = Callable[..., Recipe]
 WORKER = Path(__file__).with_name("one_of_many.py")
@@ -125,3 +128,20 @@ def test_the_command_starts_its_own_processes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert Run(tmp_path / "run").backbone.exists()
     assert Run(tmp_path / "run").metrics.read_text().splitlines()[-1].startswith("4,0,")
+
+
+def test_synchronised_norms_keep_the_activations_of_the_backbone(
+    tiny_recipe: Callable[..., Recipe], tmp_path: Path
+) -> None:
+    recipe = tiny_recipe("vicreg", "backbone.name=regnetx_002")
+    images = load_images(recipe, "train", root=None)
+    alone, together = (
+        make_module(
+            recipe, images, CheckpointStore(Run(tmp_path), "x"), synchronize=synchronize
+        ).method.backbone.eval()
+        for synchronize in (False, True)
+    )
+    assert any(isinstance(layer, torch.nn.SyncBatchNorm) for layer in together.modules())
+    pixels = torch.randn(2, 3, 32, 32)
+    with torch.no_grad():
+        torch.testing.assert_close(together(pixels), alone(pixels))

@@ -1,5 +1,6 @@
 """What comes out: a backbone plain timm loads, and embeddings with ids and labels."""
 
+import io
 import json
 import subprocess
 import sys
@@ -8,13 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from sag_vicreg.artifacts import Run, read_embeddings, read_thumbnails
 from sag_vicreg.data import load_dataset
 from sag_vicreg.errors import InputError
+from sag_vicreg.methods.backbone import evaluating
 from sag_vicreg.training import embed
-from sag_vicreg.training.encoder import encoder_of_run, evaluating
+from sag_vicreg.training.encoder import encoder_of_run, encoder_of_timm
 
 PLAIN_TIMM = """
 import json, sys, torch
@@ -78,6 +81,37 @@ def test_embeddings_have_ids_labels_and_thumbnails_beside_them(
         finished.folder, dataset="shapes", split="train", max_images=5, out=tmp_path / "e/t.parquet"
     )
     assert len(read_thumbnails(out.parent / "thumbnails.parquet")) == 35
+
+
+def test_thumbnails_follow_images_that_change_under_their_name(
+    finished: Run, tmp_path: Path
+) -> None:
+    out = tmp_path / "e.parquet"
+    for colour in ("red", "blue"):
+        for name in ("a", "b"):
+            path = tmp_path / "pictures" / name / "1.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.new("RGB", (32, 32), colour).save(path)
+        embed(finished.folder, dataset=f"folder:{tmp_path / 'pictures'}", split="all", out=out)
+    for data in read_thumbnails(tmp_path / "thumbnails.parquet").values():
+        red, _, blue = Image.open(io.BytesIO(data)).convert("RGB").getpixel((16, 16))
+        assert (red < 50, blue > 200) == (True, True)
+
+
+def test_a_norm_beside_the_classifier_is_kept(tmp_path: Path) -> None:
+    from sag_vicreg import torchvision_ops as torchvision_ops
+    from sag_vicreg.methods import make_backbone
+
+    model = make_backbone("convnext_atto")
+    torch.nn.init.normal_(model.get_parameter("head.norm.weight"))
+    state = model.state_dict() | {"head.fc.weight": torch.zeros(10, 320)}
+    save_file(state, tmp_path / "weights.safetensors")
+    found = encoder_of_timm(
+        "convnext_atto", pretrained=False, weights=tmp_path / "weights.safetensors", image_size=32
+    )
+    assert torch.equal(
+        found.backbone.get_parameter("head.norm.weight"), model.get_parameter("head.norm.weight")
+    )
 
 
 def test_the_batch_size_does_not_change_an_embedding(finished: Run) -> None:

@@ -1,5 +1,6 @@
 """Inputs: images in memory or on disk, the same views whoever loads them."""
 
+import csv
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from PIL import Image
 
 from sag_vicreg.artifacts import Run
 from sag_vicreg.data import catalog, load_dataset
+from sag_vicreg.errors import InputError
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.training import train
 from sag_vicreg.training.batches import Batches
@@ -68,3 +70,35 @@ def test_a_run_on_images_from_disk_trains(
 ) -> None:
     recipe = tiny_recipe("vicreg", f"dataset.name={on_disk}", "schedule.steps=3")
     assert train(recipe, tmp_path / "run").backbone.exists()
+
+
+def test_a_corrupt_image_met_by_a_worker_is_one_line(
+    on_disk: str, tiny_recipe: MakeRecipe, tmp_path: Path
+) -> None:
+    for path in Path(on_disk.removeprefix("folder:")).rglob("*.png"):
+        path.write_bytes(path.read_bytes()[:60])
+    inputs = inputs_of(tiny_recipe("vicreg", f"dataset.name={on_disk}"), tmp_path)
+    inputs.workers = 1
+    loader = inputs.loader(Batches(inputs.plan, start=0, rank=0, world_size=1))
+    (error, *_) = [batch for batch in loader if isinstance(batch, InputError)]
+    with pytest.raises(InputError, match=r"^[^\n]*\.png is not a readable image[^\n]*$"):
+        inputs.views(error, torch.device("cpu"))
+
+
+@pytest.mark.parametrize("extra", ["dataset.max_images=24", "monitor.probe_images=2"])
+def test_training_needs_neither_labels_nor_enough_images_to_be_measured(
+    extra: str, on_disk: str, tiny_recipe: MakeRecipe, tmp_path: Path
+) -> None:
+    folder = Path(on_disk.removeprefix("folder:"))
+    (one_class, _) = sorted(folder.iterdir())
+    for other in sorted(folder.rglob("*.png")):
+        other.rename(one_class / other.name)
+    for empty in [path for path in folder.iterdir() if path != one_class]:
+        empty.rmdir()
+    recipe = tiny_recipe("vicreg", f"dataset.name={on_disk}", extra)
+    run = train(recipe, tmp_path / "run")
+    with run.metrics.open() as file:
+        last = list(csv.DictReader(file))[-1]
+    assert last["knn"] == ""
+    assert float(last["rankme"]) > 0
+    assert bool(last["drift"]) == (extra != "monitor.probe_images=2")

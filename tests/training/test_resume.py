@@ -2,10 +2,12 @@
 
 import random
 import shutil
+import signal
 import time
 from collections.abc import Callable
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,6 +17,7 @@ from bits import bits
 from sag_vicreg.artifacts import Run
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.training import train
+from sag_vicreg.training.checkpoint import CheckpointStore
 
 Start = Callable[..., ForkServerProcess]
 MakeRecipe = Callable[..., Recipe]
@@ -88,7 +91,6 @@ def test_resuming_from_any_checkpoint_gives_the_same_run(
 
 def interrupt_after(step: int, recipe: Recipe, folder: Path) -> Path:
     """Train, stopping in the step after the checkpoint of ``step`` is written."""
-    from sag_vicreg.training.checkpoint import CheckpointStore
 
     class Killed(BaseException):
         pass
@@ -133,3 +135,32 @@ def test_monitoring_does_not_change_the_result(
     run = train(quiet, tmp_path / "quiet")
     weights, expected = load_file(run.backbone), load_file(finished.backbone)
     assert all(torch.equal(weights[name], expected[name]) for name in expected)
+
+
+def test_nothing_of_slurms_is_taken_for_a_checkpoint(
+    tiny_recipe: MakeRecipe, finished: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lightning would load the file of that name, or write it on SIGUSR1."""
+    variables = {
+        "NTASKS": 1,
+        "JOB_NAME": "sag",
+        "JOB_ID": 7,
+        "PROCID": 0,
+        "LOCALID": 0,
+        "NODEID": 0,
+    }
+    for name, value in variables.items():
+        monkeypatch.setenv(f"SLURM_{name}", str(value))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hpc_ckpt_1.ckpt").write_bytes(b"of another run")
+    before = signal.getsignal(signal.SIGUSR1)
+    during = []
+    save = CheckpointStore.save
+
+    def note_and_save(store: CheckpointStore, step: int, state: dict[str, Any]) -> None:
+        during.append(signal.getsignal(signal.SIGUSR1))
+        save(store, step, state)
+
+    monkeypatch.setattr(CheckpointStore, "save", note_and_save)
+    assert_same_run(train(tiny_recipe(), tmp_path / "run"), finished)
+    assert set(during) == {before}

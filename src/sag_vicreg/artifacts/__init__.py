@@ -1,10 +1,17 @@
 """Files and folders: what a run leaves behind, written whole or not at all."""
 
-from sag_vicreg.artifacts.atomic import atomic_path, write_bytes, write_json, write_text
+from sag_vicreg.artifacts.atomic import (
+    atomic_path,
+    check_writable,
+    write_bytes,
+    write_json,
+    write_text,
+)
 from sag_vicreg.artifacts.embeddings import (
     Embeddings,
     align,
     align_all,
+    check_embeddings_path,
     read_embeddings,
     write_embeddings,
 )
@@ -17,6 +24,8 @@ __all__ = [
     "align",
     "align_all",
     "atomic_path",
+    "check_embeddings_path",
+    "check_writable",
     "read_embeddings",
     "read_thumbnails",
     "write_bytes",

@@ -41,6 +41,19 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def check_writable(path: Path | str) -> None:
+    """Refuse a path that cannot be written; called before the work rather than after it."""
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"cannot write {path}: it is a folder; name a file in it")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}; choose another path") from error
+
+
 def write_bytes(path: Path | str, data: bytes) -> None:
     """Write ``data`` to ``path`` atomically."""
     with atomic_path(path) as temporary:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sag_vicreg.artifacts.atomic import atomic_path
+from sag_vicreg.artifacts.atomic import atomic_path, check_writable
 from sag_vicreg.artifacts.readers import DAMAGED, READERS
 from sag_vicreg.errors import InputError
 
@@ -37,6 +37,8 @@ class Embeddings:
                 f"embeddings have shape {self.vectors.shape}: "
                 "expected two axes, rows and dimensions"
             )
+        if self.vectors.shape[1] == 0:
+            raise InputError("embeddings have no dimensions: every vector is empty")
         if self.vectors.dtype.kind != "f":
             raise InputError(
                 f"embeddings have dtype {self.vectors.dtype}: expected a float dtype, convert first"
@@ -103,14 +105,19 @@ def _as_labels(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return labels.astype(np.int64) if labels.dtype.kind in "iu" else _as_text(labels)
 
 
+def check_embeddings_path(path: Path | str) -> None:
+    """Refuse a path :func:`write_embeddings` could not write to."""
+    if Path(path).suffix.lower() != ".parquet":
+        raise InputError(f"cannot write embeddings to {path}: the name must end in .parquet")
+    check_writable(path)
+
+
 def write_embeddings(path: Path | str, embeddings: Embeddings) -> None:
     """Write a parquet table: ``id`` and ``label`` where known, and ``vector`` in float32."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    path = Path(path)
-    if path.suffix.lower() != ".parquet":
-        raise InputError(f"cannot write embeddings to {path}: the name must end in .parquet")
+    check_embeddings_path(path)
     flat = pa.array(np.ascontiguousarray(embeddings.vectors, dtype=np.float32).reshape(-1))
     columns = {} if embeddings.ids is None else {"id": pa.array(embeddings.ids.tolist())}
     if embeddings.labels is not None:

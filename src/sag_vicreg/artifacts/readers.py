@@ -4,7 +4,7 @@ Files come from anywhere. Nothing is unpickled, and whatever a damaged file make
 leaves here as one :class:`~sag_vicreg.errors.InputError`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,7 +101,8 @@ def _from_mapping(arrays: dict[str, Array]) -> Columns:
 def read_csv(path: Path) -> Columns:
     """Read a table of text: a header line with ``id``, ``label`` and a column a dimension.
 
-    A first line of nothing but numbers is a row, not a header.
+    A first line of nothing but numbers is a row, not a header, unless it counts the columns as
+    pandas does: 0, 1, 2.
     """
     import pyarrow as pa
     from pyarrow import csv
@@ -109,7 +110,9 @@ def read_csv(path: Path) -> Columns:
     try:
         with path.open(encoding="utf-8-sig") as lines:
             first = next(lines, "")
-        headless = all(_is_number(cell) for cell in first.split(","))
+        cells = first.strip().split(",")
+        counted = cells == [str(place) for place in range(len(cells))]
+        headless = not counted and all(map(_is_number, cells))
         table = csv.read_csv(
             path,
             read_options=csv.ReadOptions(autogenerate_column_names=headless),
@@ -146,6 +149,9 @@ def _from_table(table: "pa.Table") -> Columns:
 
     if table.num_rows == 0:
         raise InputError("the table has no rows")
+    for name in ("id", "label"):
+        if table.column_names.count(name) > 1:
+            raise InputError(f"there is more than one column '{name}': keep one of them")
     ids = _text_column(table, "id")
     labels: Array | None = None
     if "label" in table.column_names:
@@ -153,13 +159,27 @@ def _from_table(table: "pa.Table") -> Columns:
         labels = table["label"].to_numpy() if whole else _text_column(table, "label")
         if whole and table["label"].null_count:
             raise InputError(f"column 'label' has no value in row {_first_null(table['label'])}")
-    rest = [name for name in table.column_names if name not in ("id", "label")]
-    lists = [name for name in rest if _is_list(table.schema.field(name).type)]
+    rest = _vector_fields(table)
+    lists = {place: field.name for place, field in rest.items() if _is_list(field.type)}
     if len(lists) == 1:
-        return _from_list_column(table[lists[0]], lists[0]), ids, labels
+        ((place, name),) = lists.items()
+        return _from_list_column(table.column(place), name), ids, labels
     if lists:
-        raise InputError(f"more than one list column ({', '.join(lists)}): keep the vectors' alone")
+        names = ", ".join(lists.values())
+        raise InputError(f"more than one list column ({names}): keep the vectors' alone")
     return _from_wide_columns(table, rest), ids, labels
+
+
+def _vector_fields(table: "pa.Table") -> "dict[int, pa.Field]":
+    """Find the columns, by place, that are neither ids nor labels nor the index of a data frame.
+
+    pandas writes its index as one more column; counted as a dimension, row numbers would drown
+    all the others.
+    """
+    frame = table.schema.pandas_metadata or {}
+    index = [name for name in frame.get("index_columns", ()) if isinstance(name, str)]
+    others = ("id", "label", "", *index)
+    return {place: field for place, field in enumerate(table.schema) if field.name not in others}
 
 
 def _is_list(kind: "pa.DataType") -> bool:
@@ -205,18 +225,18 @@ def _from_list_column(column: "pa.ChunkedArray", name: str) -> Array:
     return flat.reshape(len(lengths), int(lengths[0]))
 
 
-def _from_wide_columns(table: "pa.Table", names: Iterable[str]) -> Array:
+def _from_wide_columns(table: "pa.Table", fields: "dict[int, pa.Field]") -> Array:
     import pyarrow as pa
 
     columns = []
-    for name in names:
-        kind = table.schema.field(name).type
+    for place, field in fields.items():
+        name, kind = field.name, field.type
         if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
             raise InputError(
                 f"column '{name}' holds {kind}, not numbers: "
                 "name it 'id' or 'label', or leave it out"
             )
-        columns.append(table[name].to_numpy())
+        columns.append(table.column(place).to_numpy())
     if not columns:
         raise InputError("no column of numbers: the vectors are missing")
     return np.stack(columns, axis=1)

@@ -60,7 +60,8 @@ def _ends_of_our_steps(recipe: "Recipe", images: "ImageDataset") -> list[float]:
     short = recipe.model_copy(update={"schedule": schedule})
     with tempfile.TemporaryDirectory() as folder, quiet_lightning():
         store = CheckpointStore(Run(Path(folder)), short.digest())
-        make_trainer(short, [Clock()]).fit(make_module(short, images, store))
+        trainer = make_trainer(short, [Clock()], folder=Path(folder))
+        trainer.fit(make_module(short, images, store))
     return ends
 
 

@@ -23,7 +23,7 @@ def compare(
     half_samples: Annotated[
         int, typer.Option(help="Random halves to compare anew, for the spread; 0 for none.")
     ] = 0,
-    seed: Annotated[int, typer.Option(help="Seed of permutations and half-samples.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of permutations and half-samples.")] = 0,
     context: Annotated[
         bool,
         typer.Option(

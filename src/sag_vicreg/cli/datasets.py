@@ -58,7 +58,7 @@ def show(
     views: Annotated[str, typer.Option(help="Whose views to show beside the images.")] = "vicreg",
     rows: Annotated[int, typer.Option(help="Classes to show.", min=1)] = 12,
     columns: Annotated[int, typer.Option(help="Images of each class.", min=1)] = 6,
-    seed: Annotated[int, typer.Option(help="Decides which images and which views.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Decides which images and which views.")] = 0,
 ) -> None:
     """Draw a labelled contact sheet: images of some classes, and views of the first of each.
 

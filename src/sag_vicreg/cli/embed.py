@@ -24,10 +24,10 @@ def embed(
         typer.Option(help="The dataset's folder. Default: its place under $SAG_VICREG_DATA."),
     ] = None,
     max_images: Annotated[
-        int | None, typer.Option(help="At most this many, equally from every class.")
+        int | None, typer.Option(min=1, help="At most this many, equally from every class.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of that choice, and of drawn datasets.")] = 0,
-    batch_size: Annotated[int, typer.Option(help="Images at a time.")] = 256,
+    seed: Annotated[int, typer.Option(min=0, help="Of that choice, and of drawn datasets.")] = 0,
+    batch_size: Annotated[int, typer.Option(min=1, help="Images at a time.")] = 256,
     device: Annotated[str, typer.Option(help="`auto`, `cpu`, `cuda` ...")] = "auto",
     pretrained: Annotated[
         bool, typer.Option("--pretrained", help="For a timm model: its published weights.")
@@ -36,7 +36,7 @@ def embed(
         Path | None, typer.Option(help="For a timm model: weights from this file.")
     ] = None,
     image_size: Annotated[
-        int | None, typer.Option(help="For a timm model: another input size than its own.")
+        int | None, typer.Option(min=1, help="For a timm model: another input size than its own.")
     ] = None,
 ) -> None:
     """Embed a dataset: the representation before the expander, with ids and labels.
@@ -52,7 +52,9 @@ def embed(
 
     if out is None:
         if not Path(source).is_dir():
-            raise InputError("where to? Give --out FILE.parquet")
+            raise InputError(
+                f"{source} is no run folder; to embed by a timm model, give --out FILE.parquet"
+            )
         name = "-".join([dataset.replace("/", "-").replace(":", "-"), split, classes])
         out = Run(Path(source)).embeddings / f"{name}.parquet"
     embeddings = run_embedding(

@@ -29,7 +29,7 @@ def figure(
         str | None, typer.Option(help="Id of the query image; by default a seeded draw.")
     ] = None,
     count: Annotated[int, typer.Option(min=1, help="Neighbours, pairs or images to show.")] = 5,
-    seed: Annotated[int, typer.Option(help="Seed of whatever is drawn at random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of whatever is drawn at random.")] = 0,
 ) -> None:
     """Draw a figure of the paper from trained models and saved results.
 

@@ -25,7 +25,7 @@ def report(
     half_samples: Annotated[
         int, typer.Option(help="Random halves behind the spread of each similarity.")
     ] = 8,
-    seed: Annotated[int, typer.Option(help="Of maps and samples.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of maps and samples.")] = 0,
 ) -> None:
     """Write one self-contained HTML page: scores, trees, maps, neighbours, training, recipe.
 

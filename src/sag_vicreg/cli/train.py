@@ -26,7 +26,10 @@ def train(
         typer.Option(help="Run folder. Default: `runs/DATASET-METHOD-SCALE-seedN`."),
     ] = None,
     resume: Annotated[
-        Path | None, typer.Option(help="Go on with this run folder; nothing else is needed.")
+        Path | None,
+        typer.Option(
+            help="Go on with this run folder; of the rest only `--data` and devices count."
+        ),
     ] = None,
     data: Annotated[
         Path | None,

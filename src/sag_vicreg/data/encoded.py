@@ -111,7 +111,8 @@ def decode_rgb(data: bytes, name: str) -> Image.Image:
         image.load()
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError) as error:
         raise CorruptImageError(
-            f"{name} is not a readable image ({error}): replace it, or ask to skip corrupt images"
+            f"{name} is not a readable image ({error}): replace or remove it, or in Python leave "
+            "such images out by load_dataset(..., skip_corrupt=True)"
         ) from error
     if image.mode.startswith("I"):
         # Pillow clips 16-bit grey to 255 instead of scaling it.

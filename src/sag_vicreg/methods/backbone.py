@@ -1,9 +1,12 @@
 """timm backbones by name, without a classifier."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import timm
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from sag_vicreg.errors import InputError, unknown_name
 from sag_vicreg.methods.small_maps import speed_up_small_maps
@@ -24,6 +27,41 @@ def make_backbone(name: str, args: dict[str, Any] | None = None) -> nn.Module:
             f"backbone {name} does not take backbone.args {args}: {' '.join(str(error).split())}"
         ) from error
     return speed_up_small_maps(backbone)
+
+
+def output_width(backbone: nn.Module, image_size: int) -> int:
+    """Run a blank image through ``backbone`` and return the width of its representation.
+
+    timm's ``num_features`` is not the width of every model's output, and nothing but running a
+    model tells whether it takes images of this size.
+    """
+    blank = torch.zeros(1, 3, image_size, image_size)
+    try:
+        with evaluating(backbone), torch.no_grad():
+            output = backbone(blank)
+    except Exception as error:  # a thousand models raise what they like
+        raise InputError(
+            f"the backbone cannot take colour images of {image_size} x {image_size} pixels "
+            f"({' '.join(str(error).split())[:160]}): choose another size or another backbone"
+        ) from error
+    if not isinstance(output, Tensor) or output.ndim != 2:
+        raise InputError(
+            "the backbone does not turn an image into one vector: leave out what makes it return "
+            "maps or lists (features_only, global_pool '')"
+        )
+    return output.shape[1]
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Put every layer in evaluation mode, and back as each was."""
+    modes = {layer: layer.training for layer in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for layer, mode in modes.items():
+            layer.training = mode
 
 
 def unknown_backbone(name: str) -> InputError:

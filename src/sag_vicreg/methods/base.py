@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 
 from sag_vicreg.losses import LossTerms
-from sag_vicreg.methods.backbone import make_backbone
+from sag_vicreg.methods.backbone import make_backbone, output_width
 from sag_vicreg.methods.moment import Moment
 from sag_vicreg.recipes import Recipe
 
@@ -18,13 +18,22 @@ class Method(nn.Module):
     ``requires_grad`` off, so that no optimiser touches them), centres, queues. Whatever changes
     over training is computed from the :class:`Moment`, never counted: the same moment gives the
     same result before and after a resume. Randomness comes from ``moment.generator(name)``.
+
+    Attributes
+    ----------
+    backbone
+        From pixels to the representation.
+    n_features
+        Width of the representation.
     """
 
     backbone: nn.Module
+    n_features: int
 
     def __init__(self, recipe: Recipe) -> None:
         super().__init__()
         self.backbone = make_backbone(recipe.backbone.name, recipe.backbone.args)
+        self.n_features = output_width(self.backbone, recipe.dataset.image_size)
 
     def forward(self, views: Sequence[Tensor], moment: Moment) -> LossTerms:
         """Return the loss of this process's rows of the batch.
@@ -37,13 +46,6 @@ class Method(nn.Module):
             Where training stands.
         """
         raise NotImplementedError
-
-    @property
-    def n_features(self) -> int:
-        """Width of the backbone's representation."""
-        features = self.backbone.num_features
-        assert isinstance(features, int)
-        return features
 
     @property
     def encoder(self) -> nn.Module:

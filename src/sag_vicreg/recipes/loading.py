@@ -1,6 +1,7 @@
 """From a name or a file, a scale and overrides to a checked recipe."""
 
 from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,8 @@ def load_recipe(
         content = _read_file(Path(name), scale)
     else:
         content = packaged_recipe(name, scale or "paper")
-    for override in overrides:
-        content = _lay_over(content, _parse_override(override))
+    # Together, so that their order does not matter: a new name clears only what was there before.
+    content = _lay_over(content, reduce(merge, map(_parse_override, overrides), {}))
     try:
         return Recipe.model_validate(content)
     except ValidationError as error:
@@ -66,7 +67,7 @@ def _read_file(path: Path, scale: str | None) -> dict[str, Any]:
                 "leave the scale out or override keys"
             )
         return content
-    scale = scale or content.get("scale") or "paper"
+    scale = str(scale or content.get("scale") or "paper")
     return _lay_over(packaged_recipe(str(base), scale), content | {"scale": scale})
 
 

@@ -21,7 +21,12 @@ def patch_size(backbone_name: str, args: dict[str, Any]) -> int | None:
     (16, None)
     """
     if "patch_size" in args:
-        return int(args["patch_size"])
+        given = args["patch_size"]
+        if not isinstance(given, int) or given < 1:
+            raise ValueError(
+                f"backbone.args.patch_size is {given!r}: it must be a whole number of pixels"
+            )
+        return given
     named = re.search(r"_patch(\d+)", backbone_name)
     return int(named.group(1)) if named else None
 
@@ -126,7 +131,7 @@ def _check_mask_ratio(patches: int, ratio: float) -> None:
 def _check_blocks(section: "IJEPASection", side: int) -> None:
     for key in ("target_scale", "target_aspect", "context_scale"):
         low, high = getattr(section, key)
-        if not 0 < low <= high or (key != "target_aspect" and high > 1):
+        if not 0 < low <= high < math.inf or (key != "target_aspect" and high > 1):
             raise ValueError(
                 f"method.{key} is [{low}, {high}]: it must rise from above 0"
                 + ("" if key == "target_aspect" else " to at most 1")

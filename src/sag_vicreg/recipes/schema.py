@@ -20,6 +20,7 @@ DATASET_PREFIXES = ("folder:", "parquet:")
 
 Positive = Annotated[int, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Momentum = Annotated[float, Field(ge=0, lt=1)]
 Names = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
 Indices = Annotated[tuple[int, ...], Field(strict=False, min_length=1)]
 Range = Annotated[tuple[float, float], Field(strict=False)]
@@ -82,6 +83,13 @@ class ViewsSection(Section):
             raise ValueError("views.local belongs to views.kind dino, and dino needs it")
         return self
 
+    @property
+    def number(self) -> int:
+        """Views an image becomes."""
+        if self.kind in ("crop", "i-jepa"):
+            return 1
+        return 2 + (self.local.number if self.local else 0)
+
 
 class LARSSection(Section):
     """LARS as in the official VICReg code: biases and norms neither decay nor adapt."""
@@ -89,7 +97,7 @@ class LARSSection(Section):
     name: Literal["lars"]
     base_lr: Annotated[float, Field(gt=0)]  # learning rate at an effective batch of 256
     weight_decay: Annotated[float, Field(ge=0)] = 1e-6
-    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
+    momentum: Momentum = 0.9
     eta: Annotated[float, Field(gt=0)] = 0.001
     clip_norm: Annotated[float, Field(gt=0)] | None = None
 
@@ -100,7 +108,7 @@ class AdamWSection(Section):
     name: Literal["adamw"]
     base_lr: Annotated[float, Field(gt=0)]
     weight_decay: Annotated[float, Field(ge=0)] = 0.05
-    betas: Range = (0.9, 0.999)
+    betas: Annotated[tuple[Momentum, Momentum], Field(strict=False)] = (0.9, 0.999)
     clip_norm: Annotated[float, Field(gt=0)] | None = None
 
 
@@ -182,6 +190,7 @@ class Recipe(BaseModel):
                 f"method.k is {k} but batch_size is {self.batch_size}: "
                 "the walk finds its neighbours in the batch, so lower k or raise batch_size"
             )
+        self._check_number_of_views()
         local = self.views.local
         if local is not None and local.size > self.dataset.image_size:
             raise ValueError(
@@ -190,6 +199,17 @@ class Recipe(BaseModel):
             )
         check_patches(self)
         return self
+
+    def _check_number_of_views(self) -> None:
+        method, views = self.method.name, self.views
+        masks = method in ("mae", "i-jepa")
+        if views.number == (1 if masks else 2) or (method == "dino" and views.number >= 2):
+            return
+        kinds = "crop or i-jepa" if masks else "vicreg, simclr or barlow-twins"
+        raise ValueError(
+            f"method {method} takes {'one view' if masks else 'two views'} of an image and "
+            f"views.kind {views.kind} makes {views.number}: choose {kinds}"
+        )
 
     @property
     def learning_rate(self) -> float:

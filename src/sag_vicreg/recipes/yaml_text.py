@@ -23,7 +23,8 @@ def parse_yaml(text: str, source: str) -> Any:
     """Parse ``text``; a mistake in it is one line that names ``source`` and the place."""
     try:
         return yaml.load(text, Loader=_Loader)  # a SafeLoader: plain values only
-    except yaml.YAMLError as error:
+    # Dates that no calendar has and endless nesting are not YAMLErrors.
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"{source} is not YAML: {' '.join(str(error).split())}") from error
 
 

@@ -1,7 +1,6 @@
 """From sources to the page, step by step."""
 
 import shlex
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.artifacts import read_thumbnails, write_text
+from sag_vicreg.artifacts import check_writable, read_thumbnails, write_text
 from sag_vicreg.errors import InputError
 from sag_vicreg.report import wording
 from sag_vicreg.report.atlas import Atlas, build_atlas
@@ -77,7 +76,9 @@ def build_report(
     out = Path(out)
     if not 3 <= max_points <= 65_535:
         raise InputError(f"max_points is {max_points}: choose 3 to 65535")
-    _check_writable(out)
+    if seed < 0:
+        raise InputError(f"seed is {seed}: choose 0 or more")
+    check_writable(out)
     found = open_sources(sources)
     shown_models = [model for model in found.models if model.embeddings][:MOST_MODELS]
     points = gather_points(shown_models, which=embeddings, hierarchy=hierarchy)
@@ -136,18 +137,6 @@ def build_report(
     }
     write_text(out, render(context, data))
     return out
-
-
-def _check_writable(out: Path) -> None:
-    """Refuse a path that cannot be written before the work, not after it."""
-    if out.is_dir():
-        raise InputError(f"cannot write {out}: it is a folder; name a file, as report.html")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out.parent):
-            pass
-    except OSError as error:
-        raise InputError(f"cannot write {out}: {error.strerror}; choose another path") from error
 
 
 def _headline(

@@ -121,7 +121,7 @@ def _open_run(folder: Path) -> Model:
         recipe=recipe,
         metrics=_read_metrics(run.metrics) if run.metrics.is_file() else {},
         embeddings={path.stem: path for path in files if path.name != THUMBNAILS},
-        results=_read_json(run.results) if run.results.is_file() else None,
+        results=_read_scores(run.results) if run.results.is_file() else None,
     )
     if not model.metrics and not model.embeddings and model.results is None:
         raise InputError(
@@ -131,11 +131,18 @@ def _open_run(folder: Path) -> Model:
     return model
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> Any:
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is not JSON")
+
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {path}: it is not JSON; make it again") from error
+
+
+def _read_scores(path: Path) -> dict[str, Any]:
+    content = _read_json(path)
     if not isinstance(content, dict):
         raise InputError(f"{path} holds no results: make it again with `sag-vicreg evaluate`")
     return content
@@ -143,25 +150,30 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 def _read_outcome(path: Path) -> Outcome | None:
     """Read a result of ``reproduce``; None for any other JSON file (a run has several)."""
-    content = _read_json(path) if path.stat().st_size < 1 << 20 else {}
-    if not {"kind", "family", "method", "seed", "scores", "half_samples"} <= content.keys():
+    content = _read_json(path) if path.stat().st_size < 1 << 20 else None
+    keys = {"kind", "family", "method", "seed", "images", "scores", "half_samples"}
+    if not isinstance(content, dict) or not keys <= content.keys():
         return None
-    spreads = {key: value["deviation"] for key, value in content["half_samples"].items()}
-    images = content.get("images", {})
-    return Outcome(
-        method=METHOD_NAMES.get(content["method"], content["method"]),
-        seed=content["seed"],
-        family=content["family"],
-        images=str(images.get("dataset", "")),
-        scores=content["scores"],
-        spreads=spreads,
-    )
+    try:
+        return Outcome(
+            method=METHOD_NAMES.get(content["method"], str(content["method"])),
+            seed=content["seed"],
+            family=content["family"],
+            images=str(content["images"].get("dataset", "")),
+            scores=content["scores"],
+            spreads={key: value["deviation"] for key, value in content["half_samples"].items()},
+        )
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is a damaged result of `reproduce`: move it away") from error
 
 
 def _read_metrics(path: Path) -> dict[str, NDArray[np.float64]]:
     """Read the numeric columns of ``metrics.csv``; an empty cell is NaN."""
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"cannot read {path}: it is no log of a training") from error
     columns: dict[str, NDArray[np.float64]] = {}
     for name in rows[0] if rows else ():
         try:

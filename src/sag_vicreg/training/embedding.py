@@ -10,6 +10,7 @@ from PIL import Image
 from sag_vicreg.artifacts import (
     Embeddings,
     Run,
+    check_embeddings_path,
     read_thumbnails,
     write_embeddings,
     write_thumbnails,
@@ -59,6 +60,8 @@ def embed(
     """
     if batch_size < 1:
         raise InputError(f"batch_size is {batch_size}: at least 1 image at a time")
+    if out is not None:
+        check_embeddings_path(out)
     encoder = _find_encoder(source, pretrained, weights, image_size)
     encoder.backbone.to(_find_device(device))
     images = load_dataset(
@@ -99,20 +102,21 @@ def _find_device(name: str) -> torch.device:
         return found or torch.device("cpu")
     try:
         device = torch.device(name)
-        torch.empty(0, device=device)
+        torch.zeros(1, device=device).cpu()
     except (RuntimeError, AssertionError) as error:
         raise InputError(f"there is no device '{name}' here: use cpu or auto") from error
     return device
 
 
 def add_thumbnails(path: Path, images: ImageDataset) -> None:
-    """Write small WebP copies of the images, beside those the file already holds."""
+    """Write small WebP copies of the images, beside those of others the file already holds.
+
+    All of them anew: an id such as ``cat/1.png`` may have stood for another picture before.
+    """
     known = read_thumbnails(path) if path.exists() else {}
-    missing = [index for index, name in enumerate(images.ids) if name not in known]
-    for index in track(missing, "thumbnails"):
-        known[images.ids[index]] = _webp(images.batch([index])[0])
-    if missing:
-        write_thumbnails(path, list(known), list(known.values()))
+    for index, name in enumerate(track(images.ids, "thumbnails")):
+        known[name] = _webp(images.batch([index])[0])
+    write_thumbnails(path, list(known), list(known.values()))
 
 
 def _webp(image: torch.Tensor) -> bytes:

@@ -2,8 +2,6 @@
 
 import json
 import pickle
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,12 @@ from sag_vicreg.artifacts import Run
 from sag_vicreg.data import IMAGE_MEAN, IMAGE_STD, ImageDataset, normalize, resize_squares
 from sag_vicreg.errors import InputError
 from sag_vicreg.methods import make_backbone
-from sag_vicreg.methods.backbone import unknown_backbone, uses_channels_last
+from sag_vicreg.methods.backbone import (
+    evaluating,
+    output_width,
+    unknown_backbone,
+    uses_channels_last,
+)
 from sag_vicreg.progress import track
 
 # Where timm's models keep the layer that classifies.
@@ -68,18 +71,6 @@ class Encoder:
         return pixels
 
 
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Put every layer in evaluation mode, and back as each was."""
-    modes = {layer: layer.training for layer in model.modules()}
-    model.eval()
-    try:
-        yield
-    finally:
-        for layer, mode in modes.items():
-            layer.training = mode
-
-
 def encoder_of_run(run: Run) -> Encoder:
     """Load the exported backbone of a finished run."""
     if not run.recipe.exists():
@@ -108,7 +99,7 @@ def encoder_of_timm(
 ) -> Encoder:
     """Create a timm model, with timm's own weights, those of a file, or fresh ones."""
     if not timm.is_model(name):
-        raise unknown_backbone(name)
+        raise InputError(f"{name} is no run folder, and no timm model: {unknown_backbone(name)}")
     try:
         backbone: Any = timm.create_model(name, pretrained=pretrained, num_classes=0)
     except Exception as error:  # whatever a download can fail with
@@ -119,9 +110,11 @@ def encoder_of_timm(
     if weights is not None:
         load_weights(backbone, weights)
     config: dict[str, Any] = backbone.pretrained_cfg
+    size = config["input_size"][-1] if image_size is None else image_size
+    output_width(backbone, size)
     return Encoder(
         backbone,
-        image_size=image_size or config["input_size"][-1],
+        image_size=size,
         mean=tuple(config["mean"]),
         std=tuple(config["std"]),
     )
@@ -131,7 +124,12 @@ def load_weights(backbone: nn.Module, path: Path) -> None:
     """Load a state dict, safetensors or tensors-only PyTorch; a classifier in it is left out."""
     state = _read_state(path)
     expected = backbone.state_dict()
-    found = {name: value for name, value in state.items() if not name.startswith(_CLASSIFIER)}
+    # Some models keep a norm of their own beside the classifier.
+    found = {
+        name: value
+        for name, value in state.items()
+        if name in expected or not name.startswith(_CLASSIFIER)
+    }
     for name in [*expected, *found]:
         shapes = [
             tuple(tensors[name].shape) if name in tensors else None for tensors in (expected, found)

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from sag_vicreg.data import ImageDataset, ViewDraw, Views, load_dataset, make_views
+from sag_vicreg.errors import InputError
 from sag_vicreg.methods import Moment
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.training.batches import Batches, Plan
@@ -68,7 +69,11 @@ class ViewBatch:
     views: list[Tensor]
 
 
-class Inputs(Dataset[Batch]):
+Loaded = Batch | InputError
+"""What a worker hands over: PyTorch would wrap an error it raises in the worker's traceback."""
+
+
+class Inputs(Dataset[Loaded]):
     """A dataset, indexed by the moments of a plan, and the recipe's views of it.
 
     Every draw is for the whole batch and follows from the moment alone, so it makes no difference
@@ -83,18 +88,23 @@ class Inputs(Dataset[Batch]):
         self.workers = 0 if dataset.resident else torch.get_num_threads()
         self.memory_format = torch.channels_last if channels_last else torch.contiguous_format
 
-    def loader(self, batches: Batches) -> DataLoader[Batch]:
+    def loader(self, batches: Batches) -> DataLoader[Loaded]:
         """Load the images of ``batches`` one after the other."""
         return DataLoader(self, sampler=batches, batch_size=None, num_workers=self.workers)
 
-    def __getitem__(self, moment: Moment) -> Batch:
+    def __getitem__(self, moment: Moment) -> Loaded:
         indices = self.plan.indices(moment)[moment.rows]
         if self.dataset.resident:
             return Batch(moment, [self.dataset.batch(indices)])
-        return Batch(moment, self.dataset.crops(indices, self._draws(moment)))
+        try:
+            return Batch(moment, self.dataset.crops(indices, self._draws(moment)))
+        except InputError as error:
+            return error
 
-    def views(self, batch: Batch, device: torch.device) -> ViewBatch:
+    def views(self, batch: Loaded, device: torch.device) -> ViewBatch:
         """Make the views of a batch on ``device``."""
+        if isinstance(batch, InputError):
+            raise batch
         pixels = [part.to(device, non_blocking=True) for part in batch.pixels]
         draws = self._draws(batch.moment)
         if self.dataset.resident:

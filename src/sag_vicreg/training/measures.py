@@ -23,6 +23,7 @@ COLLAPSED = 1e-3
 _NEIGHBORS = 20
 # Trees of this many images are compared in well under a second.
 _DRIFT_IMAGES = 500
+_SMALLEST_TREE = 3
 
 Array = NDArray[np.float32]
 
@@ -39,28 +40,32 @@ class Probe:
         self._previous: Array | None = None
 
     def measure(self, backbone: nn.Module) -> dict[str, float]:
-        """Embed the images and measure them; ``drift`` needs a measurement before it."""
+        """Embed the images and measure them.
+
+        ``knn`` needs more than one class, ``drift`` a measurement before it and enough images for
+        a tree: what cannot be measured is left out, since training needs neither.
+        """
         with same_threads():
             return self._measure(backbone)
 
     def _measure(self, backbone: nn.Module) -> dict[str, float]:
         encoder = Encoder(backbone, self.image_size)
         bank, queries = encoder.embed(self.bank), encoder.embed(self.queries)
-        knn = hierarchical_knn(
-            bank,
-            self.bank.labels.numpy(),
-            queries,
-            self.queries.labels.numpy(),
-            self.classes,
-            k=min(_NEIGHBORS, len(bank)),
-        )
-        measured = {
-            "knn": knn.accuracy[-1],
-            "rankme": rankme(queries),
-            "embedding_std": spread(queries),
-        }
+        if not (np.isfinite(bank).all() and np.isfinite(queries).all()):
+            raise FloatingPointError("the embedding is not finite")
+        measured = {"rankme": rankme(queries), "embedding_std": spread(queries)}
+        if len(self.bank.labels.unique()) > 1:
+            knn = hierarchical_knn(
+                bank,
+                self.bank.labels.numpy(),
+                queries,
+                self.queries.labels.numpy(),
+                self.classes,
+                k=min(_NEIGHBORS, len(bank)),
+            )
+            measured["knn"] = knn.accuracy[-1]
         followed = queries[:: -(-len(queries) // _DRIFT_IMAGES)]
-        if self._previous is not None:
+        if self._previous is not None and len(followed) >= _SMALLEST_TREE:
             measured["drift"] = drift(self._previous, followed)
         self._previous = followed
         return measured

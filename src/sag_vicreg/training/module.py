@@ -16,7 +16,7 @@ from sag_vicreg.methods.backbone import uses_channels_last
 from sag_vicreg.methods.moment import derived_seed
 from sag_vicreg.training.batches import Batches, Plan
 from sag_vicreg.training.checkpoint import CheckpointStore
-from sag_vicreg.training.inputs import Batch, Inputs, ViewBatch
+from sag_vicreg.training.inputs import Inputs, Loaded, ViewBatch
 from sag_vicreg.training.optimizer import learning_rate, make_optimizer
 
 
@@ -59,7 +59,7 @@ class TrainingModule(pl.LightningModule):
         """Build the recipe's optimiser; its learning rate is set at every step."""
         return make_optimizer(self.plan.recipe, self.method)
 
-    def train_dataloader(self) -> DataLoader[Batch]:
+    def train_dataloader(self) -> DataLoader[Loaded]:
         """Start where the checkpoint ended."""
         batches = Batches(self.plan, self.start, self.global_rank, self.trainer.world_size)
         return self.inputs.loader(batches)
@@ -71,7 +71,7 @@ class TrainingModule(pl.LightningModule):
             self.trainer.precision_plugin.load_state_dict(self.restored["precision"])
         self.restored = None
 
-    def transfer_batch_to_device(self, batch: Batch, device: torch.device, _: int) -> ViewBatch:
+    def transfer_batch_to_device(self, batch: Loaded, device: torch.device, _: int) -> ViewBatch:
         """Make the views where they are used, outside of autocast."""
         return self.inputs.views(batch, device)
 

@@ -3,6 +3,8 @@
 import importlib.metadata
 import logging
 import os
+import signal
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +12,10 @@ from pathlib import Path
 
 import lightning.pytorch as pl
 import torch
+from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
 from lightning.fabric.utilities.exceptions import MisconfigurationException
+from lightning.pytorch.utilities.exceptions import SIGTERMException
+from timm.layers.norm_act import convert_sync_batchnorm
 
 from sag_vicreg.artifacts import Run, write_text
 from sag_vicreg.data import ImageDataset
@@ -70,12 +75,19 @@ def train(
     if run.backbone.exists():
         return run
     store = CheckpointStore(run, recipe.digest())
-    module = make_module(recipe, load_images(recipe, "train", root=root), store)
+    module = make_module(
+        recipe,
+        load_images(recipe, "train", root=root),
+        store,
+        # CPUs have no synchronised BatchNorm; everywhere else it is the official code's.
+        synchronize=devices * nodes > 1 and _on_accelerator(accelerator),
+    )
     watch = [Watch(run, Probe(recipe, root=root))] if first else []
     with quiet_lightning():
         trainer = make_trainer(
             recipe,
             watch,
+            folder=run.folder,
             devices=devices,
             nodes=nodes,
             strategy=strategy,
@@ -84,18 +96,41 @@ def train(
         if first:
             _claim_folder(run, recipe)
             store.sweep()
-        trainer.fit(module)
+        try:
+            trainer.fit(module)
+        except SIGTERMException:
+            if first:
+                print(
+                    f"stopped by SIGTERM, {store.kept()}: "
+                    f"`sag-vicreg train --resume {run.folder}` goes on",
+                    file=sys.stderr,
+                )
+            # Lightning's carries no exit code: to a scheduler the run would look finished.
+            raise SystemExit(128 + signal.SIGTERM) from None
     if first:
+        if store.newest() != store.path(module.plan.total_steps):
+            raise InputError(
+                f"training ended before its last step, {store.kept()}: "
+                f"`sag-vicreg train --resume {run.folder}` goes on"
+            )
         export_backbone(run, module.method, recipe)
     trainer.strategy.barrier()
     return run
 
 
-def make_module(recipe: Recipe, images: ImageDataset, store: CheckpointStore) -> TrainingModule:
-    """Put method, data and plan together; the seed decides the first weights."""
+def make_module(
+    recipe: Recipe, images: ImageDataset, store: CheckpointStore, *, synchronize: bool = False
+) -> TrainingModule:
+    """Put method, data and plan together; the seed decides the first weights.
+
+    ``synchronize`` lets BatchNorm see the batch of all devices.
+    """
     plan = Plan(recipe, len(images))
     torch.manual_seed(derived_seed(recipe.seed, "weights"))
     method = make_method(recipe)
+    if synchronize:
+        # Not Lightning's flag: PyTorch would strip the activations timm fuses into its norms.
+        method = convert_sync_batchnorm(method)  # type: ignore[no-untyped-call]
     inputs = Inputs(plan, images, channels_last=uses_channels_last(method.backbone))
     return TrainingModule(method, plan, inputs, store)
 
@@ -104,12 +139,16 @@ def make_trainer(
     recipe: Recipe,
     callbacks: Sequence[pl.Callback],
     *,
+    folder: Path,
     devices: int = 1,
     nodes: int = 1,
     strategy: str = "auto",
     accelerator: str = "auto",
 ) -> pl.Trainer:
     """Build Lightning's trainer, without the parts that are done here."""
+    # Under SLURM Lightning would keep checkpoints of its own, in the working directory, and load
+    # whatever lies there over ours. A requeued job resumes from ours.
+    slurm = [SLURMEnvironment(auto_requeue=False)] if SLURMEnvironment.detect() else []
     try:
         return pl.Trainer(
             accelerator=accelerator,
@@ -120,8 +159,8 @@ def make_trainer(
             max_epochs=1,  # of Lightning's: one pass over all steps; epochs are the plan's
             accumulate_grad_batches=recipe.accumulate,
             gradient_clip_val=recipe.optimizer.clip_norm,
-            # CPUs have no synchronised BatchNorm; everywhere else it is the official code's.
-            sync_batchnorm=devices * nodes > 1 and _on_accelerator(accelerator),
+            plugins=list(slurm),
+            default_root_dir=folder,
             callbacks=list(callbacks),
             logger=False,
             enable_checkpointing=False,

@@ -59,32 +59,33 @@ class Watch(pl.Callback):
         done = moment.step + 1
         last = done == moment.total_steps
         self.bar.move(done)
-        measured: dict[str, float] = {}
-        if last or done % self.measure_every == 0:
-            measured = self.probe.measure(module.method.encoder)
-            self._refuse_collapse(measured["embedding_std"], done, module)
-        if last or measured or done % self.log_every == 0:
+        measuring = last or done % self.measure_every == 0
+        measured = self._measure(done, module) if measuring else {}
+        if measuring or done % self.log_every == 0:
             self._log(module, done, measured)
         if last or done % self.checkpoint_every == 0:
             self._refuse_broken_weights(done, module)
             module.checkpoints.save(done, module.state() | {"probe": self.probe.state()})
         self._clock = time.perf_counter()
 
-    def _refuse_collapse(self, spread: float, done: int, module: TrainingModule) -> None:
+    def _measure(self, done: int, module: TrainingModule) -> dict[str, float]:
+        try:
+            measured = self.probe.measure(module.method.encoder)
+        except FloatingPointError as error:
+            raise _diverged(str(error), done, module) from error
+        spread = measured["embedding_std"]
         if spread < COLLAPSED:
             raise TrainingStopped(
                 f"the embedding has collapsed at step {done}: all probe images point the same way "
                 f"(spread {spread:.1e} of 1); lower optimizer.base_lr or raise batch_size; "
                 f"{module.checkpoints.kept()}"
             )
+        return measured
 
     def _refuse_broken_weights(self, done: int, module: TrainingModule) -> None:
         """Keep a good checkpoint from being replaced by one whose next loss would be NaN."""
         if not all(bool(p.isfinite().all()) for p in module.method.parameters()):
-            raise TrainingStopped(
-                f"weights are no longer finite after step {done}: training has diverged, lower "
-                f"optimizer.base_lr; {module.checkpoints.kept()}"
-            )
+            raise _diverged("weights are no longer finite", done, module)
 
     def _log(self, module: TrainingModule, done: int, measured: dict[str, float]) -> None:
         speed = self._images / self._seconds
@@ -113,6 +114,13 @@ class Watch(pl.Callback):
         if hasattr(self, "bar"):
             self.metrics.close()
             self.bar.close()
+
+
+def _diverged(what: str, done: int, module: TrainingModule) -> TrainingStopped:
+    return TrainingStopped(
+        f"{what} after step {done}: training has diverged, lower optimizer.base_lr; "
+        f"{module.checkpoints.kept()}"
+    )
 
 
 class _Bar:
