@@ -100,6 +100,10 @@ def test_rows_are_matched_by_id(files: list[str], tmp_path: Path) -> None:
     _, by_id, _ = run(str(tmp_path / "x.parquet"), str(tmp_path / "y.parquet"), "--json")
     _, by_position, _ = run(str(tmp_path / "x.parquet"), files[1], "--json")
     assert json.loads(by_id)["lca"] == json.loads(by_position)["lca"]
+    assert json.loads(by_id)["matched_by"] == "id"
+    _, table, err = run(str(tmp_path / "x.parquet"), files[0])
+    assert "matched by position" in table
+    assert f"warning: {files[0]} has no ids" in err
     code, _, err = run(str(tmp_path / "x.parquet"), str(tmp_path / "y.parquet"), files[0])
     assert code == 2
     assert "another order" in err
@@ -119,6 +123,7 @@ def test_mistakes_are_one_line_and_exit_code_2(files: list[str], tmp_path: Path)
         ([*files[:2], "--plot", "out.bmp"], "must end in .png"),
         ([*files, "--context"], "two files"),
         ([*files, "--score", "tau"], "Valid: pearson"),
+        ([*files[:2], "--score", "tau"], "Valid: pearson"),
     ):
         code, out, err = run(*arguments)
         assert code == 2, arguments

@@ -87,6 +87,21 @@ def test_options_that_make_no_sense(options: dict[str, object], message: str) ->
         load_dataset("shapes", **options)  # type: ignore[arg-type]
 
 
+def test_a_root_that_would_not_be_read_is_refused(folder: Path) -> None:
+    with pytest.raises(InputError, match="shapes is built in and reads no files"):
+        load_dataset("shapes", root=folder)
+    with pytest.raises(InputError, match="names its own path"):
+        load_dataset(f"folder:{folder}", root=folder)
+
+
+def test_a_picture_too_large_to_be_meant_is_corrupt(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 16)
+    with pytest.raises(InputError, match="is not a readable image"):
+        load_dataset(f"folder:{folder}", image_size=8)
+
+
 def test_half_a_folder(folder: Path, tmp_path: Path) -> None:
     PICTURE.save(folder / "loose.png")
     with pytest.raises(InputError, match=r"both class folders and loose images such as loose\.png"):

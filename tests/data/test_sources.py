@@ -64,6 +64,29 @@ def test_folders_with_a_split_keep_it(folder: Path) -> None:
         load_dataset(f"folder:{folder}", split="all")
 
 
+@pytest.mark.parametrize("kind", ["folder", "parquet"])
+def test_a_class_is_the_same_in_train_and_test(tmp_path: Path, kind: str) -> None:
+    for split, classes in (("train", CLASSES), ("test", CLASSES[2:])):
+        images = [picture(place) for place in range(len(classes))]
+        if kind == "folder":
+            for image, name in zip(images, classes, strict=True):
+                (tmp_path / split / name).mkdir(parents=True)
+                image.save(tmp_path / split / name / "0.png")
+        else:
+            cells = [encoded(image, tmp_path) for image in images]
+            table = pa.table({"image": cells, "label": classes})
+            pq.write_table(table, tmp_path / f"{split}.parquet")
+    train, test = (load_dataset(f"{kind}:{tmp_path}", split=split) for split in ("train", "test"))
+    assert train.class_names == test.class_names == CLASSES
+    assert test.labels.tolist() == [2, 3]
+    assert not set(train.ids) & set(test.ids)
+    halves = [
+        load_dataset(f"{kind}:{tmp_path}", split=split, classes="second").label_names()
+        for split in ("train", "test")
+    ]
+    assert halves[0] == halves[1] == ["cat", "dog"]
+
+
 def test_unlabelled_folders_are_one_class(tmp_path: Path) -> None:
     for place in range(5):
         picture(place).save(tmp_path / f"{place}.png")

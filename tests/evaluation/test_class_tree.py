@@ -87,6 +87,13 @@ def test_a_flat_hierarchy_says_nothing_about_structure() -> None:
     assert class_tree_similarity(np.eye(4), list("abcd"), flat) is None
 
 
+def test_a_class_without_a_direction_has_no_place_in_a_tree_of_directions() -> None:
+    vectors = np.random.default_rng(0).normal(size=(100, 4))
+    vectors[7] = 0
+    assert class_tree_similarity(vectors, np.arange(100), TREE) is None
+    assert class_tree_similarity(vectors, np.arange(100), TREE, geometry="euclidean") is not None
+
+
 def test_two_classes_make_no_tree() -> None:
     with pytest.raises(InputError, match="2 classes"):
         class_tree_similarity(np.eye(2), [0, 1], TREE)

@@ -90,6 +90,23 @@ def test_units_and_offset_of_a_feature_do_not_matter() -> None:
     np.testing.assert_allclose(moved.accuracy, plain.accuracy, atol=0.003)
 
 
+@pytest.mark.parametrize("scale", [1e-24, 1e18])
+def test_the_probe_does_not_see_the_scale(scale: float) -> None:
+    train, train_labels = clustered(600, 0, 0.5, 8)
+    test, test_labels = clustered(300, 1, 0.5, 8)
+    accuracies = [
+        hierarchical_probe(
+            (size * train).astype(np.float32),
+            train_labels,
+            (size * test).astype(np.float32),
+            test_labels,
+            TREE,
+        ).accuracy
+        for size in (1.0, scale)
+    ]
+    np.testing.assert_allclose(accuracies[1], accuracies[0], atol=0.01)
+
+
 def test_seeds_give_mean_and_deviation_and_repeat_exactly() -> None:
     train, train_labels = clustered(1000, 0, 1.0, 16)
     test, test_labels = clustered(500, 1, 1.0, 16)

@@ -124,7 +124,7 @@ def test_results_repeat_exactly_and_are_named_by_level_and_count() -> None:
     keys = {"level1", "level2", "level3", "level4", "clusters10", "clusters20"}
     for measure in ("rand", "rand_by_chance", "ari", "nmi"):
         assert keys <= content[measure].keys()
-    assert "by itself" in content["rand"]["note"]
+    assert "Chance alone" in content["rand"]["note"]
 
 
 def test_a_level_of_one_group_is_trivially_right() -> None:

@@ -237,6 +237,7 @@ def test_choosing_settings_and_methods() -> None:
         (lambda: declaration("table1").choose(["mnist"]), "unknown dataset for table1 'mnist'"),
         (lambda: declaration("table1").choose(pretrain=["cifar100"]), "use --dataset"),
         (lambda: declaration("table1").choose(images="val"), "test, train"),
+        (lambda: declaration("table4").choose(images="train"), "belongs to table1"),
         (lambda: declaration("table1").choose_methods(["dino"]), "unknown method for table1"),
         (
             lambda: declaration("table4").choose(["shapes"], ["imagenet1k"]),

@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from sag_vicreg.artifacts import Embeddings, Run, write_text
 from sag_vicreg.errors import InputError, TrainingStopped
 from sag_vicreg.experiments import Choices, Store, outline, request_table
+from sag_vicreg.experiments.declarations import ImageSet
 from sag_vicreg.experiments.estimate import rehearsal, step_shape, steps_of
 from sag_vicreg.experiments.scheduler import BUSY, DONE
+from sag_vicreg.experiments.scoring import embed_once
 from sag_vicreg.experiments.work import evaluate_models, train_model
 from sag_vicreg.recipes import load_recipe
 
@@ -94,3 +98,24 @@ def test_a_step_is_measured_on_drawn_images_and_remembered_by_what_decides_its_t
     assert step_shape(other) == step_shape(paper)
     larger = load_recipe("imagenet100/sag-vicreg", overrides=["batch_size=512"])
     assert step_shape(larger) != step_shape(paper)
+
+
+def test_embeddings_are_of_the_split_the_model_was_trained_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sag_vicreg.training
+
+    asked = []
+
+    def embed(*_: object, seed: int, **__: object) -> Embeddings:
+        asked.append(seed)
+        return Embeddings(np.eye(3, dtype=np.float32))
+
+    monkeypatch.setattr(sag_vicreg.training, "embed", embed)
+    for seed in (0, 3):
+        run = Run(tmp_path / str(seed))
+        recipe = load_recipe("shapes/vicreg", overrides=[f"dataset.seed={seed}"])
+        write_text(run.recipe, recipe.to_yaml())
+        embed_once(run, ImageSet("shapes"))
+    assert asked == [0, 3]
+    assert (tmp_path / "3/embeddings/shapes-test-all-seed3.parquet").is_file()

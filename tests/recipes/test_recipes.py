@@ -108,6 +108,17 @@ def test_the_order_of_overrides_does_not_matter() -> None:
     assert recipes[0].optimizer.base_lr == 1e-3
 
 
+def test_a_recipe_is_named_after_what_it_trains() -> None:
+    def name(*overrides: str) -> str:
+        return load_recipe("shapes/sag-vicreg-vit", overrides=overrides).name
+
+    assert name("seed=3") == "shapes/sag-vicreg-vit"
+    assert name("dataset.name=folder:pics") == "folder:pics/sag-vicreg"
+    assert name("dataset.name=folder:pics", "name=mine") == "mine"
+    with pytest.raises(InputError, match=r"--set dataset\.name=folder:pics"):
+        load_recipe("folder:pics/vicreg")
+
+
 def test_another_name_clears_what_belonged_to_the_old_one() -> None:
     recipe = load_recipe(
         "cifar100/vicreg",

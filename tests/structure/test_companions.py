@@ -33,6 +33,7 @@ def test_cka_is_the_alignment_of_centred_gram_matrices(d: int) -> None:
     expected = (k * m).sum() / np.linalg.norm(k) / np.linalg.norm(m)
     assert linear_cka(a, B) == pytest.approx(expected, abs=1e-10)
     assert linear_cka(a, 3 * a + 1) == pytest.approx(1.0, abs=1e-12)
+    assert linear_cka(1e100 * a, 1e-100 * B) == pytest.approx(expected, abs=1e-10)
 
 
 def test_rsa_is_spearman_of_distances_with_ties_shared() -> None:
@@ -41,6 +42,8 @@ def test_rsa_is_spearman_of_distances_with_ties_shared() -> None:
     other = RNG.normal(size=(25, 2))
     expected = spearmanr(np.round(pdist(corners), 9), pdist(other)).statistic
     assert rsa(corners, other) == pytest.approx(expected, abs=1e-9)
+    bits = RNG.integers(0, 2, size=(150, 12)).astype(float)
+    assert rsa(bits, bits[:, ::-1]) == pytest.approx(1.0, abs=1e-12)
 
 
 def test_rsa_is_refused_above_its_limit() -> None:

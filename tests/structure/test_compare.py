@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import kstest
 
+from sag_vicreg.artifacts import Embeddings
 from sag_vicreg.errors import InputError
 from sag_vicreg.structure import GEOMETRIES, compare, memory, ward_tree
 
@@ -41,6 +42,7 @@ def test_the_result_says_what_was_done() -> None:
     assert written["cophenetic"]["d2_to_p1"] == s.cophenetic.d2_to_p1
     assert written["p_values"] is None
     assert s.seconds > 0
+    assert "Tree" not in repr(s)
 
 
 BAD: list[tuple[Any, Any, dict[str, Any], str]] = [
@@ -63,6 +65,15 @@ BAD: list[tuple[Any, Any, dict[str, Any], str]] = [
     (A, B, {"geometry": "cosin"}, "did you mean 'cosine'. Valid: cosine, spherical, euclidean"),
     (A, B, {"lca": "depth"}, "unknown LCA distance 'depth': .*Valid: level, path, order, height"),
     (A, B, {"permutations": -1}, "permutations is -1"),
+    (A, B, {"seed": -1}, "seed is -1"),
+    (A, B, {"half_samples": 1}, "a spread needs at least 2"),
+    (Embeddings(A), B, {}, "artifacts.align"),
+    (
+        np.where(np.arange(60)[:, None] == 0, A, A[1]),
+        B,
+        {"half_samples": 8},
+        "half-sample . of 8: .* leave half-samples out",
+    ),
     (A[:5], B[:5], {"half_samples": 3}, "half-samples need at least 6"),
 ]
 

@@ -204,6 +204,17 @@ def test_cophenetic_similarity_over_many_blocks() -> None:
     assert cophenetic_similarity(*trees).d1_to_p2 == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_huge_and_tiny_points_are_as_good_as_others(scale: float) -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(2, 80, 5))
+    trees = ward_tree(a, geometry="euclidean"), ward_tree(b, geometry="euclidean")
+    plain = cophenetic_similarity(*trees)
+    scaled = cophenetic_similarity(trees[0], ward_tree(scale * b, geometry="euclidean"))
+    assert scaled.d1_to_p2 == pytest.approx(plain.d1_to_p2, rel=1e-12)
+    assert scaled.d2_to_p1 == pytest.approx(plain.d2_to_p1, rel=1e-12)
+
+
 def test_cophenetic_similarity_keeps_its_digits_on_collapsed_embeddings() -> None:
     """Distances of 1e-10 beside dot products of 1: sums of raw cosines would lose them all."""
     rng = np.random.default_rng(7)

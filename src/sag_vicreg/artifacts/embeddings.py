@@ -79,6 +79,8 @@ def read_embeddings(path: Path | str) -> Embeddings:
         raise InputError(f"{path} is empty: write it again")
     try:
         vectors, ids, labels = reader(path)
+        if vectors.ndim > 0 and len(vectors) == 0:
+            raise InputError("there are no rows")
         return Embeddings(
             _as_float(vectors),
             None if ids is None else _as_text(ids),

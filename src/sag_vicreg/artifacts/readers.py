@@ -4,6 +4,7 @@ Files come from anywhere. Nothing is unpickled, and whatever a damaged file make
 leaves here as one :class:`~sag_vicreg.errors.InputError`.
 """
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ Array = npt.NDArray[Any]
 Columns = tuple[Array, Array | None, Array | None]
 
 _PICKLED = "it holds Python objects, which are not read for safety; save a plain float array"
+# What data frames call an index that has no name.
+_INDEX = re.compile(r"|Unnamed: 0|__index_level_\d+__")
 DAMAGED = "the file is truncated, corrupt or of another format"
 
 
@@ -178,8 +181,12 @@ def _vector_fields(table: "pa.Table") -> "dict[int, pa.Field]":
     """
     frame = table.schema.pandas_metadata or {}
     index = [name for name in frame.get("index_columns", ()) if isinstance(name, str)]
-    others = ("id", "label", "", *index)
-    return {place: field for place, field in enumerate(table.schema) if field.name not in others}
+    others = ("id", "label", *index)
+    return {
+        place: field
+        for place, field in enumerate(table.schema)
+        if field.name not in others and not _INDEX.fullmatch(field.name)
+    }
 
 
 def _is_list(kind: "pa.DataType") -> bool:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sag_vicreg.bench.report import Report, Target
 from sag_vicreg.bench.timing import peak_memory, take_turns
 from sag_vicreg.errors import InputError
+from sag_vicreg.structure.points import check_geometry
 
 Floats = npt.NDArray[np.float64]
 
@@ -189,6 +190,7 @@ class _Large:
 
 def run_large(*, n: int, geometry: str) -> Report:
     """Measure one comparison of two large sets, which no peer can do, in a process of its own."""
+    check_geometry(geometry)
     peak, seconds = peak_memory(_Setup(n), _Large(geometry))
     gigabytes, minutes = peak / _GIGABYTE, seconds / 60
     most, longest = _LARGE.get((n, geometry), (None, None))

@@ -3,9 +3,12 @@
 import json
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from sag_vicreg.artifacts import Embeddings
 
 
 def compare(
@@ -52,12 +55,13 @@ def compare(
     """
     from sag_vicreg.artifacts import align_all, read_embeddings
     from sag_vicreg.cli.compare_tables import print_many, print_two
-    from sag_vicreg.errors import InputError
+    from sag_vicreg.errors import InputError, unknown_name
     from sag_vicreg.figures.comparison import draw_many, draw_two
     from sag_vicreg.figures.style import check_figure_path, save_figure
     from sag_vicreg.structure import compare as compare_two
     from sag_vicreg.structure import compare_all
     from sag_vicreg.structure import context as companions
+    from sag_vicreg.structure.scores import SCORES
 
     if len(files) < 2:
         raise InputError(f"{len(files)} file given: comparing needs at least two")
@@ -65,8 +69,11 @@ def compare(
         raise InputError(f"--context compares two files, {len(files)} were given: name two")
     if plot is not None:
         check_figure_path(plot)
+    if score not in SCORES:
+        raise unknown_name("score", score, SCORES)
     names = _names(files)
-    sets = align_all([read_embeddings(path) for path in files], [str(path) for path in files])
+    read = [read_embeddings(path) for path in files]
+    sets = align_all(read, [str(path) for path in files])
     vectors = [each.vectors for each in sets]
     options: dict[str, Any] = {
         "geometry": geometry,
@@ -77,29 +84,45 @@ def compare(
     }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
+        matched_by = _matched_by(read, files)
         if len(files) == 2:
             found = compare_two(*vectors, names=(names[0], names[1]), **options)
             extra = companions(*found.trees) if context else None
             content = found.to_dict() | {"files": [str(path) for path in files]}
+            content["matched_by"] = matched_by
             if extra is not None:
                 content["context"] = extra.to_dict()
             figure = draw_two(found, (names[0], names[1])) if plot is not None else None
         else:
             table = compare_all(vectors, names=names, **options)
             matrix = table.matrix(score)
-            content = table.to_dict()
+            content = table.to_dict() | {"matched_by": matched_by}
             figure = draw_many(table, score) if plot is not None else None
     for warning in caught:
         typer.echo(f"warning: {warning.message}", err=True)
     if as_json:
         typer.echo(json.dumps(content, indent=2, allow_nan=False))
     elif len(files) == 2:
-        print_two(found, extra, names)
+        print_two(found, extra, names, matched_by)
     else:
-        print_many(table, score, matrix)
+        print_many(table, score, matrix, matched_by)
     if plot is not None and figure is not None:
         save_figure(figure, plot)
         typer.echo(f"drew {plot}", err=True)
+
+
+def _matched_by(sets: "list[Embeddings]", files: list[Path]) -> str:
+    """Say how rows find each other; where only some files have ids, that may be by mistake."""
+    without = [str(path) for path, each in zip(files, sets, strict=True) if each.ids is None]
+    if not without:
+        return "id"
+    if len(without) < len(files):
+        warnings.warn(
+            f"{', '.join(without)} has no ids, so rows are matched by position; if the files list "
+            "their items in different orders, the scores mean nothing",
+            stacklevel=2,
+        )
+    return "position"
 
 
 def _names(files: list[Path]) -> tuple[str, ...]:

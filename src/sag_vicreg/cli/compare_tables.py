@@ -6,7 +6,9 @@ if TYPE_CHECKING:
     from sag_vicreg.structure import Comparison, Comparisons, Context
 
 
-def print_two(found: "Comparison", extra: "Context | None", names: tuple[str, ...]) -> None:
+def print_two(
+    found: "Comparison", extra: "Context | None", names: tuple[str, ...], matched_by: str
+) -> None:
     """Print the five numbers, what is known of their uncertainty, and what was done."""
     from rich.console import Console
     from rich.table import Table
@@ -26,8 +28,8 @@ def print_two(found: "Comparison", extra: "Context | None", names: tuple[str, ..
         table.add_row("  spread", *(f"±{value:.4f}" for value in spread.deviation.values()))
     console.print(table)
     console.print(
-        f"n = {found.n:,} · geometry {found.geometry} · LCA distance {found.lca_distance} · "
-        f"{found.seconds:.1f} s",
+        f"n = {found.n:,}, matched by {matched_by} · geometry {found.geometry} · "
+        f"LCA distance {found.lca_distance} · {found.seconds:.1f} s",
         highlight=False,
     )
     if found.p_values is not None:
@@ -64,7 +66,7 @@ def _print_context(console: Any, extra: "Context") -> None:
     console.print(table)
 
 
-def print_many(found: "Comparisons", score: str, matrix: Any) -> None:
+def print_many(found: "Comparisons", score: str, matrix: Any, matched_by: str) -> None:
     """Print one score for every two sets."""
     from rich.console import Console
     from rich.table import Table
@@ -80,7 +82,7 @@ def print_many(found: "Comparisons", score: str, matrix: Any) -> None:
     console.print(table)
     seconds = sum(each.seconds for each in found.pairs.values())
     console.print(
-        f"n = {pair.n:,} · geometry {pair.geometry} · LCA distance {pair.lca_distance} · "
-        f"{seconds:.1f} s",
+        f"n = {pair.n:,}, matched by {matched_by} · geometry {pair.geometry} · "
+        f"LCA distance {pair.lca_distance} · {seconds:.1f} s",
         highlight=False,
     )

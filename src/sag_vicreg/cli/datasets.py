@@ -12,7 +12,7 @@ app = typer.Typer(invoke_without_command=True)
 
 Root = Annotated[
     Path | None,
-    typer.Option(help="The dataset's folder or the one above it.", envvar="SAG_VICREG_DATA"),
+    typer.Option(help="The dataset's folder or the one above it. Default: $SAG_VICREG_DATA."),
 ]
 
 

@@ -44,11 +44,17 @@ def evaluate(
     neighbors: Annotated[int, typer.Option(help="Of the graph that is clustered.")] = 10,
     clusters: Annotated[
         str | None,
-        typer.Option(help="Numbers of clusters with commas. Default: 20,40,...,200."),
+        typer.Option(
+            help="Numbers of clusters with commas. Default: 20,40,...,200, as far as there are "
+            "twice as many points."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Default: `results.json`, in the run folder if one run is given."),
+        typer.Option(
+            help="Default: `results.json`, in the run folder if one run is given; "
+            "with --json and no run, nowhere."
+        ),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the scores to this .png, .svg or .pdf.")
@@ -68,7 +74,7 @@ def evaluate(
     from sag_vicreg.errors import InputError
     from sag_vicreg.evaluation import evaluate as evaluate_one
     from sag_vicreg.evaluation.comparison import Group
-    from sag_vicreg.evaluation.inputs import find_hierarchy, open_inputs
+    from sag_vicreg.evaluation.inputs import NO_GROUPS, by_name, find_hierarchy, open_inputs
     from sag_vicreg.figures.style import check_figure_path, save_figure
 
     if plot is not None:
@@ -91,6 +97,11 @@ def evaluate(
     tree_name, tree = find_hierarchy(
         hierarchy, opened, [part.labels for pair in sets for part in pair if part is not None]
     )
+    if tree_name == NO_GROUPS:
+        sets = [
+            (by_name(test), None if training is None else by_name(training))
+            for test, training in sets
+        ]
     found, contents = [], list[dict[str, Any]]()
     for each, (test, training) in zip(opened, sets, strict=True):
         with warnings.catch_warnings(record=True) as caught:
@@ -112,18 +123,19 @@ def evaluate(
     content: dict[str, Any] = contents[0]
     if len(opened) > 1:
         content = {"groups": [group.to_dict() for group in groups], "inputs": contents}
-    if len(opened) > 1 or opened[0].run is None or out is not None:
+    if out is None and len(opened) == 1 and opened[0].run is not None:
+        out = opened[0].run.results
+    elif out is not None or not as_json:
         out = out or Path("results.json")
         write_json(out, content)
-    else:
-        out = opened[0].run.results
     if as_json:
         typer.echo(json.dumps(content, indent=2, allow_nan=False))
     elif len(opened) == 1:
         print_one(found[0], opened[0].name, tree_name)
     else:
         print_comparison(groups, tree_name)
-    typer.echo(f"wrote {out}", err=True)
+    if out is not None:
+        typer.echo(f"wrote {out}", err=True)
     if plot is not None:
         from sag_vicreg.cli.evaluate_tables import draw
 

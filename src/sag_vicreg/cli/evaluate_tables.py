@@ -108,7 +108,7 @@ def draw(groups: Sequence[Group]) -> "Figure":
     levels = [f"level{level}" for level in range(1, len(first.n_classes) + 1)]
     counts = [score.n_clusters for score in first.rand.by_count]
     clusters = [f"clusters{count}" for count in counts]
-    rises = "rises with the number of clusters by itself"
+    rises = "chance alone raises it with the number of clusters"
     by_level: dict[str, dict[str, Any]] = {
         "knn": {"percent": True, "chance": first.majority},
         "probe": {"percent": True, "chance": first.majority},
@@ -193,14 +193,17 @@ def _print_settings(console: Console, every: Sequence[Evaluation]) -> None:
     training = f", {first.n_train:,} for training" if first.n_train else ""
     lines = [f"{first.n_test:,} test points{training}"]
     if first.knn is None or first.probe is None:
-        lines.append("no training embeddings: give --train for k-NN and linear probe")
+        lines.append(
+            "no training embeddings, so no k-NN and no linear probe: give --train, or for a run "
+            "make them by `sag-vicreg embed RUN --dataset NAME --split train`"
+        )
     else:
         temperature = f", temperature {first.knn.temperature:g}" if first.knn.temperature else ""
         lines.append(f"k-NN: cosine, k = {first.knn.k}, {first.knn.vote} vote{temperature}")
         trainings = len(first.probe.seeds)
         lines.append(
             "linear probe: "
-            + ("one training" if trainings == 1 else f"mean and deviation of {trainings} trainings")
+            + ("one training" if trainings == 1 else f"mean of {trainings} trainings")
         )
     lines.append(f"clusters: spectral, {first.rand.n_neighbors} nearest neighbours by cosine")
     pieces = max(each.rand.components for each in every)

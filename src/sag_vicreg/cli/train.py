@@ -1,5 +1,6 @@
 """``sag-vicreg train``: from a recipe to a backbone anyone can load."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -65,7 +66,7 @@ def train(
         raise InputError("name a recipe (--recipe shapes/sag-vicreg) or a run (--resume RUN)")
     else:
         chosen = load_recipe(recipe, scale=scale, overrides=overrides or [])
-        name = f"{chosen.name.replace('/', '-')}-{chosen.scale}-seed{chosen.seed}"
+        name = re.sub(r"[/:]+", "-", chosen.name) + f"-{chosen.scale}-seed{chosen.seed}"
         folder = out or Path("runs") / name
     if show:
         typer.echo(chosen.to_yaml(), nl=False)

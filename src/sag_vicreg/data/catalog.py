@@ -170,9 +170,10 @@ def available(root: str | Path | None = None) -> list[Availability]:
         where, problem = "any path", None
         if not entry.name.endswith(":PATH"):
             try:
-                folder = _find(entry.name, root)[1]
+                place = None if entry.folder is None else root
+                folder = _find(entry.name, place)[1]
                 where = "built in" if folder is None else str(folder)
-                check_dataset(entry.name, root=root)
+                check_dataset(entry.name, root=place)
             except InputError as error:
                 where, problem = where.replace("any path", "nowhere"), str(error)
         found.append(Availability(entry.name, entry.summary, where, problem))
@@ -191,6 +192,9 @@ def _find(name: str, root: str | Path | None) -> tuple[Entry, Path | None]:
     entry = next((e for e in CATALOG if e.name == (f"{kind}:PATH" if colon else name)), None)
     if entry is None:
         raise unknown_name("dataset", name, dataset_names())
+    if root is not None and (colon or entry.folder is None):
+        why = "names its own path" if colon else "is built in and reads no files"
+        raise InputError(f"{name} {why}: leave root out, or name your images as folder:{root}")
     if colon:
         if not path:
             raise InputError(f"'{name}' names no path: write {kind}:PATH")

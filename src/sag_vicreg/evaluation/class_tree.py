@@ -67,7 +67,8 @@ def class_tree_similarity(
     -------
     ClassTreeScores or None
         None where there is nothing to correlate: the classes that occur are all equally far apart
-        in the class tree, as in a hierarchy of one level, or their centroids are one point.
+        in the class tree, as in a hierarchy of one level, or their centroids are one point, or
+        one of them has no direction where the geometry asks for one.
     """
     from scipy.stats import kendalltau, pearsonr, spearmanr
 
@@ -76,14 +77,18 @@ def class_tree_similarity(
     present, index = np.unique(classes, return_inverse=True)
     if len(present) < 3:
         raise InputError(f"{len(present)} classes have points: a tree of classes needs at least 3")
+    if hierarchy.n_levels == 1:
+        return None
     upper = np.triu_indices(len(present), k=1)
-    by_name = hierarchy.tree_distance()[np.ix_(present, present)][upper] // 2
+    by_name = hierarchy.tree_distance(present)[upper] // 2
     if (by_name == by_name[0]).all():
         return None
     sums = np.zeros((len(present), points.shape[1]))
     np.add.at(sums, index, points if geometry == "euclidean" else unit_rows(points))
     centroids = sums / np.bincount(index)[:, None]
     if np.allclose(centroids, centroids[0], rtol=1e-9, atol=0):
+        return None
+    if geometry != "euclidean" and not centroids.any(axis=1).all():
         return None
     tree = ward_tree(centroids, geometry=geometry)
     by_embedding = lca_levels(tree)[upper]

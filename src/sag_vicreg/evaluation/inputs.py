@@ -11,6 +11,9 @@ from sag_vicreg.errors import InputError
 from sag_vicreg.hierarchy import Hierarchy, hierarchy_names, load_hierarchy
 from sag_vicreg.recipes import Recipe, load_recipe
 
+NO_GROUPS = "none"
+"""What a class tree of one level is called, which stands for no class tree at all."""
+
 
 @dataclass(frozen=True)
 class Input:
@@ -73,11 +76,14 @@ def find_hierarchy(
     known = [each for each in labels if each is not None]
     if not known:
         raise InputError("the embeddings have no labels: evaluation needs one per point")
-    if all(each.dtype.kind in "iu" for each in known):
-        classes = [str(index) for index in range(max(int(each.max()) for each in known) + 1)]
-    else:
-        classes = sorted({str(label) for each in known for label in np.unique(each)})
-    return "none", Hierarchy(tuple((each,) for each in classes))
+    classes = sorted({str(label) for each in known for label in np.unique(each)})
+    return NO_GROUPS, Hierarchy(tuple((each,) for each in classes))
+
+
+def by_name(embeddings: Embeddings) -> Embeddings:
+    """Take whole numbers among the labels for names: without a class tree they index nothing."""
+    labels = None if embeddings.labels is None else embeddings.labels.astype(np.str_)
+    return Embeddings(embeddings.vectors, embeddings.ids, labels)
 
 
 def _split(spec: str) -> tuple[str | None, Path]:
@@ -151,7 +157,11 @@ def _unseeded(recipe: Recipe) -> str:
 
 def _shortest_name(path: Path, among: Sequence[Path]) -> str:
     """Return the end of the path, as long as tells it from the others."""
-    for parts in range(1, len(path.parts) + 1):
-        if sum(other.parts[-parts:] == path.parts[-parts:] for other in among) == 1:
-            return str(Path(*path.parts[-parts:]).with_suffix(""))
+    for whole, others in (
+        (path.with_suffix(""), [other.with_suffix("") for other in among]),
+        (path, among),
+    ):
+        for parts in range(1, len(path.parts) + 1):
+            if sum(other.parts[-parts:] == whole.parts[-parts:] for other in others) == 1:
+                return str(Path(*whole.parts[-parts:]))
     return str(path)

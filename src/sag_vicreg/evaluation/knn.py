@@ -1,5 +1,6 @@
 """Hierarchical k-NN classification (the paper's table 4): one search, one vote per level."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -91,8 +92,8 @@ def hierarchical_knn(
     """
     if vote not in get_args(Vote):
         raise unknown_name("vote", vote, get_args(Vote))
-    if not temperature > 0:
-        raise InputError(f"temperature is {temperature}: it must be above 0")
+    if not 0 < temperature < math.inf:
+        raise InputError(f"temperature is {temperature}: it must be above 0 and finite")
     keys, queries = check_vectors(train, "train"), check_vectors(test, "test")
     check_same_dimension(keys, queries)
     if not 1 <= k <= len(keys):

@@ -155,6 +155,10 @@ def _precondition(train: Array, test: Array, n_classes: int) -> _Scaled:
     so that the objective stays that of the standardised features.
     """
     n, d = train.shape
+    # By a power of two first, which is exact: squares of very large or small entries leave
+    # float32's range. Standardising takes it out again.
+    _, exponents = np.frexp(np.abs(train).max(axis=0))
+    train, test = np.ldexp(train, -exponents), np.ldexp(test, -exponents)
     mean = train.mean(axis=0, dtype=np.float64)
     centred = np.subtract(train, mean, dtype=train.dtype).astype(np.float32, copy=False)
     covariance = (centred.T @ centred).astype(np.float64) / n

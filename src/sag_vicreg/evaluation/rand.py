@@ -16,7 +16,7 @@ from sag_vicreg.hierarchy import Hierarchy
 CLUSTER_COUNTS = tuple(range(20, 201, 20))
 
 RAND_NOTE = (
-    "The plain Rand index rises with the number of clusters by itself, as most pairs are then "
+    "Chance alone raises the plain Rand index with the number of clusters, as most pairs are then "
     "apart in both partitions: compare models at one number, or read the adjusted Rand index."
 )
 
@@ -81,8 +81,8 @@ def rand_index(
 ) -> RandScores:
     """Compare spectral clusters of an embedding with its labels, at every level.
 
-    The plain Rand index rises with the number of clusters by itself: most pairs are then apart in
-    both partitions. Each score therefore comes with what chance gives, with the adjusted Rand
+    Chance alone raises the plain Rand index with the number of clusters: most pairs are then apart
+    in both partitions. Each score therefore comes with what chance gives, with the adjusted Rand
     index and with normalised mutual information.
 
     Parameters

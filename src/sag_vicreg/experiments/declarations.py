@@ -83,6 +83,11 @@ class Declaration:
         """
         if images not in ("test", "train"):
             raise unknown_name("choice of --images", images, ("test", "train"))
+        if images == "train" and self.evaluation == "levels":
+            raise InputError(
+                f"{self.name} classifies test images by training images: --images train belongs "
+                "to table1, table2, table3, fig4a and fig4b"
+            )
         by_pretraining = self.evaluation != "structure"
         if pretrain and not by_pretraining:
             raise InputError(

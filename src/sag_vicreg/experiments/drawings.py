@@ -5,7 +5,7 @@ Each function gathers arrays and hands them to :mod:`sag_vicreg.figures`, which 
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,11 +72,20 @@ def _need_runs(sources: Sources, least: int, figure: str) -> list[Recipe]:
 
 
 def _unseen_images(sources: Sources, recipe: Recipe) -> ImageSet:
-    """Return what the user asked for; else the half of the classes the model has not seen."""
+    """Return what the user asked for; else the half of the classes the model has not seen.
+
+    Of a dataset the model was not trained on that is all of them.
+    """
+    dataset, trained_on = sources.dataset or recipe.dataset.name, recipe.dataset.classes
     other_half = {"first": "second", "second": "first"}
-    trained_on = recipe.dataset.classes
-    unseen = other_half.get(trained_on, "all") if isinstance(trained_on, str) else "all"
-    return ImageSet(sources.dataset or recipe.dataset.name, sources.classes or unseen)
+    halved = dataset == recipe.dataset.name and isinstance(trained_on, str)
+    unseen = other_half.get(str(trained_on), "all") if halved else "all"
+    return ImageSet(dataset, sources.classes or unseen)
+
+
+def _trained_on(recipe: Recipe) -> str:
+    half = recipe.dataset.classes
+    return recipe.dataset.name + (f", {half} half" if half in ("first", "second") else "")
 
 
 def _pixels(images: ImageSet, ids: Sequence[str]) -> list[NDArray[np.uint8]]:
@@ -151,17 +160,19 @@ def draw_figure_centroids(sources: Sources) -> "Figure":
     from sag_vicreg.figures.centroids import draw_centroids
 
     recipes = _need_runs(sources, 1, "centroids")
-    images = ImageSet(sources.dataset or "caltech256", sources.classes or "all")
+    images = _unseen_images(replace(sources, dataset=sources.dataset or "caltech256"), recipes[0])
+    titles = [f"{_label(recipe)}, trained on {_trained_on(recipe)}" for recipe in recipes]
     panels: dict[str, NDArray[np.floating[Any]]] = {}
     names: list[str] = []
-    for folder, recipe in zip(sources.runs, recipes, strict=True):
+    for folder, title in zip(sources.runs, titles, strict=True):
         embeddings = embed_once(Run(folder), images)
         assert embeddings.labels is not None
         names = sorted({str(label) for label in embeddings.labels})
         unit = _unit(embeddings)
         centroids = np.stack([unit[embeddings.labels == name].mean(axis=0) for name in names])
-        title = f"{_label(recipe)}, trained on {recipe.dataset.name}"
-        panels[title] = project(centroids, seed=sources.seed)
+        # What is still the same title differs by its folder.
+        panel = title if titles.count(title) == 1 else f"{title} ({folder})"
+        panels[panel] = project(centroids, seed=sources.seed)
     groups = _groups(images.dataset, names)
     return draw_centroids(
         panels,

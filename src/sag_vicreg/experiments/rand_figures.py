@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sag_vicreg.figures.levels import Curve
 
-# The plain index rises with the number of clusters by itself, so the adjusted one stands beside it.
+# Chance alone raises the plain index with the number of clusters, hence the adjusted one beside it.
 _MEASURES = {"rand": "Rand index", "ari": "adjusted Rand index"}
 
 

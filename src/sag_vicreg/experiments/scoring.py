@@ -12,6 +12,7 @@ from sag_vicreg.experiments.declarations import ImageSet
 from sag_vicreg.experiments.plan import Evaluation
 from sag_vicreg.experiments.results import Spread
 from sag_vicreg.hierarchy import load_hierarchy
+from sag_vicreg.recipes import load_recipe
 
 if TYPE_CHECKING:
     from sag_vicreg.structure import Scores
@@ -33,10 +34,14 @@ def embed_once(run: Run, images: ImageSet, max_images: int | None = None) -> Emb
     """Embed ``images`` by the run's backbone, or read what an earlier call has kept.
 
     More than ``max_images`` are cut to a seeded subset of equal shares of the classes, the same
-    for every model.
+    for every model. The split is the one the run was trained by: where it is drawn by the seed of
+    the recipe's dataset, another seed's test images would be among the training images.
     """
+    seed = load_recipe(run.recipe).dataset.seed
     limit = "" if max_images is None else f"-{max_images}"
-    path = run.embeddings / f"{images.dataset}-{images.split}-{images.classes}{limit}.parquet"
+    drawn = f"-seed{seed}" if seed else ""
+    name = f"{images.dataset}-{images.split}-{images.classes}{limit}{drawn}.parquet"
+    path = run.embeddings / name
     if path.is_file():
         return read_embeddings(path)
     from sag_vicreg.training import embed
@@ -47,6 +52,7 @@ def embed_once(run: Run, images: ImageSet, max_images: int | None = None) -> Emb
         split=images.split,
         classes=images.classes,
         max_images=max_images,
+        seed=seed,
     )
     write_embeddings(path, embeddings)
     return embeddings

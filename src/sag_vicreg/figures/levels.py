@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _GREY = "#777777"
-_CHANCE = "chance"
+_CHANCE = "chance; of accuracies the largest class"
 # More numbers than this run into each other: matplotlib then chooses some.
 MOST_TICKS = 12
 

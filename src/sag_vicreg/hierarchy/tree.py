@@ -82,13 +82,20 @@ class Hierarchy:
         parents[here] = above
         return parents
 
-    def tree_distance(self) -> IntArray:
+    def tree_distance(self, among: IntArray | None = None) -> IntArray:
         """Edges between every two classes through their lowest common ancestor.
 
         Siblings are 2 apart, classes that meet only at the root ``2 * n_levels``.
+
+        Parameters
+        ----------
+        among
+            Indices of the classes to measure between; all of them by default.
         """
-        same = self._level_labels[:, :, None] == self._level_labels[:, None, :]
-        distance: IntArray = 2 * (self.n_levels - same.sum(axis=0, dtype=np.int64))
+        levels = self._level_labels if among is None else self._level_labels[:, among]
+        distance = np.full((levels.shape[1],) * 2, 2 * self.n_levels, dtype=np.int64)
+        for groups in levels:
+            distance -= 2 * (groups[:, None] == groups)
         return distance
 
     def encode(self, labels: ArrayLike, level: int) -> IntArray:

@@ -74,13 +74,24 @@ def _read_file(path: Path, scale: str | None) -> dict[str, Any]:
 def _lay_over(content: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     """Merge a user's keys; a section that gets another name starts afresh.
 
-    LARS's momentum means nothing to AdamW, nor one backbone's arguments to another.
+    LARS's momentum means nothing to AdamW, nor one backbone's arguments to another. Another
+    dataset or method is another recipe, and is called so.
     """
+    subject = _subject(content)
     for section in ("backbone", "method", "optimizer"):
         asked, had = over.get(section), content.get(section)
         if isinstance(asked, dict) and isinstance(had, dict) and "name" in asked:
             content = content | {section: had if asked["name"] == had.get("name") else {}}
-    return merge(content, over)
+    merged = merge(content, over)
+    if "name" not in over and _subject(merged) != subject:
+        merged["name"] = "/".join(map(str, _subject(merged)))
+    return merged
+
+
+def _subject(content: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what a recipe is named after: its dataset and its method."""
+    sections = (content.get("dataset"), content.get("method"))
+    return tuple(section.get("name") for section in sections if isinstance(section, dict))
 
 
 def _parse_override(override: str) -> dict[str, Any]:

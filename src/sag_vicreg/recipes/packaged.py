@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from sag_vicreg.errors import unknown_name
+from sag_vicreg.errors import InputError, unknown_name
 from sag_vicreg.recipes.yaml_text import merge, parse_yaml
 
 SCALES = ("paper", "cpu", "smoke")
@@ -56,6 +56,11 @@ def packaged_recipe(name: str, scale: str) -> dict[str, Any]:
 def unknown_recipe(name: str) -> Exception:
     """Name the part of ``dataset/method`` that is wrong."""
     dataset, _, method = name.partition("/")
+    if name.startswith(("folder:", "parquet:")):
+        return InputError(
+            f"recipes are packaged for {', '.join(DATASETS)}: take one of them and set "
+            f"dataset.name, as --recipe shapes/sag-vicreg --set dataset.name={dataset}"
+        )
     if dataset not in DATASETS:
         return unknown_name("dataset in recipe", dataset, DATASETS)
     return unknown_name(f"method in recipe {dataset}/", method, FAMILIES)

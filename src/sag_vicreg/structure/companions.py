@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sag_vicreg.errors import InputError
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.parallel import LONG, Workers, blocks
+from sag_vicreg.structure.points import near_one
 from sag_vicreg.structure.tanglegram import untangle
 from sag_vicreg.structure.tree import Tree
 
@@ -80,6 +81,7 @@ def _points(tree: Tree) -> Floats:
 
 def linear_cka(a: Floats, b: Floats) -> float:
     """Align the centred Gram matrices of two sets; never forms them where d < n."""
+    a, b = near_one(a), near_one(b)
     a, b = a - a.mean(axis=0), b - b.mean(axis=0)
     if max(a.shape[1], b.shape[1]) > len(a):
         gram_a, gram_b = a @ a.T, b @ b.T
@@ -95,7 +97,10 @@ def _distance_rows(points: Floats, norms: Floats, rows: slice) -> Floats:
 
 
 def rsa(a: Floats, b: Floats) -> float:
-    """Correlate the ranks of all pairwise distances of two sets, exactly."""
+    """Correlate the ranks of all pairwise distances of two sets.
+
+    Distances that differ by no more than rounding share a rank.
+    """
     n = len(a)
     if n > RSA_ROWS:
         raise InputError(
@@ -104,12 +109,16 @@ def rsa(a: Floats, b: Floats) -> float:
         )
     centred = []
     with Workers() as workers:
-        for points in (a - a.mean(axis=0), b - b.mean(axis=0)):
+        for points in (near_one(a), near_one(b)):
+            points = points - points.mean(axis=0)
             ranks = np.empty(n * (n - 1) // 2)
             norms = np.einsum("ij,ij->i", points, points)
+            grain = 2.0**-46 * norms.max()
 
-            def fill(rows: slice, points: Floats = points, norms: Floats = norms) -> None:
-                squared = _distance_rows(points, norms, rows)
+            def fill(
+                rows: slice, points: Floats = points, norms: Floats = norms, grain: float = grain
+            ) -> None:
+                squared = np.rint(_distance_rows(points, norms, rows) / grain)
                 for row, line in zip(range(rows.start, rows.stop), squared, strict=True):
                     start = row * (row - 1) // 2
                     ranks[start : start + row] = line[:row]  # noqa: B023 - used before it changes

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -43,7 +43,7 @@ class Comparison(Scores):
     permutations: int
     p_values: Scores | None
     half_samples: Spread | None
-    trees: tuple[Tree, Tree]
+    trees: tuple[Tree, Tree] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold: everything but the trees."""
@@ -200,9 +200,12 @@ def _compare_trees(
     start: float,
 ) -> Comparison:
     check_lca(lca)
-    for what, number in (("permutations", permutations), ("half_samples", half_samples)):
+    settings = {"permutations": permutations, "half_samples": half_samples, "seed": seed}
+    for what, number in settings.items():
         if number < 0:
             raise InputError(f"{what} is {number}: give 0 or more")
+    if half_samples == 1:
+        raise InputError("half_samples is 1: a spread needs at least 2, or 0 for none")
     scores = score_trees(tree_a, tree_b, lca=lca)
     p_values = spread = None
     if permutations:

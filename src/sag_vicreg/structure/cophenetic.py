@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sag_vicreg.errors import InputError
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.parallel import LONG, Workers, blocks
+from sag_vicreg.structure.points import near_one
 from sag_vicreg.structure.tree import Tree
 
 Floats = npt.NDArray[np.float64]
@@ -58,10 +59,12 @@ def cophenetic_correlations(tree: Tree, other: Tree, relabellings: Sequence[Ints
     if other.points is None:
         raise InputError("the tree holds no points: build it with ward_tree to have distances")
     pairs = tree.pair_counts
-    weights = tree.heights - np.average(tree.heights, weights=pairs)
+    heights = near_one(tree.heights)
+    weights = heights - np.average(heights, weights=pairs)
     spread = float((weights**2 * pairs).sum())
     # Distances do not see translation, and sums of centred points cancel least.
-    points = other.points - other.points.mean(axis=0)
+    points = near_one(other.points) if other.geometry == "euclidean" else other.points
+    points = points - points.mean(axis=0)
     cross, total, squares = (_of_half_squares if other.geometry == "cosine" else _of_distances)(
         tree, weights, points, relabellings
     )

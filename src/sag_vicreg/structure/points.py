@@ -26,6 +26,11 @@ def as_vectors(vectors: Any, name: str = "embeddings") -> Floats:
         vectors = vectors.detach().cpu()
         if "bfloat16" in str(vectors.dtype):
             vectors = vectors.float()
+    if hasattr(vectors, "vectors"):
+        raise InputError(
+            f"{name} is a set with ids: bring both sets in one order by artifacts.align, then give "
+            "their .vectors"
+        )
     try:
         array = np.asarray(vectors)
     except ValueError as error:
@@ -54,6 +59,16 @@ def as_vectors(vectors: Any, name: str = "embeddings") -> Floats:
             stacklevel=3,
         )
     return points
+
+
+def near_one(values: Floats) -> Floats:
+    """Scale by the power of two that brings the largest entry near 1.
+
+    That is exact, no correlation sees it, and squares stay in float64's range.
+    """
+    _, exponent = np.frexp(np.abs(values).max())
+    scaled: Floats = np.ldexp(values, -exponent)
+    return scaled
 
 
 def as_points(vectors: Floats, geometry: str, name: str = "embeddings") -> Floats:

@@ -114,11 +114,16 @@ def half_sample_spread(
         raise InputError("the tree holds no points: build it with ward_tree to have half-samples")
     rng = np.random.default_rng([seed, 1])  # another stream than the permutations'
     found = []
-    for _ in _tracked(range(half_samples), "half-samples", n * half_samples):
+    for number in _tracked(range(half_samples), "half-samples", n * half_samples):
         rows = np.sort(rng.choice(n, n // 2, replace=False))
         half = [tree_of_points(x[rows], geometry) for x in points if x is not None]
-        found.append(score_trees(half[0], half[1], lca=lca).values())
-    deviation = np.std(found, axis=0, ddof=1) if half_samples > 1 else np.zeros(len(SCORES))
+        try:
+            found.append(score_trees(half[0], half[1], lca=lca).values())
+        except InputError as error:
+            raise InputError(
+                f"half-sample {number + 1} of {half_samples}: {error}; leave half-samples out"
+            ) from error
+    deviation = np.std(found, axis=0, ddof=1)
     return Spread(_scores(np.mean(found, axis=0)), _scores(deviation), half_samples)
 
 

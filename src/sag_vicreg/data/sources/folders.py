@@ -28,8 +28,12 @@ def load_folder(request: Request) -> Records:
     root = request.path
     if not root.is_dir():
         raise InputError(f"{root} is not a folder")
-    if any((root / name).is_dir() for names in SPLIT_FOLDERS.values() for name in names):
-        return class_folders(split_folder(root, request.split), prefix=root)
+    parts = [root / name for names in SPLIT_FOLDERS.values() for name in names]
+    parts = [part for part in parts if part.is_dir()]
+    if parts:
+        # A class means the same in train and test, also where only one of them has it.
+        names = sorted({name for part in parts for name in _folders(part)})
+        return class_folders(split_folder(root, request.split), prefix=root, names=names)
     return class_folders(root).split_by_seed(request)
 
 
@@ -45,7 +49,11 @@ def split_folder(root: Path, split: str) -> Path:
 
 
 def class_folders(
-    folder: Path, *, classes: Sequence[str] | None = None, prefix: Path | None = None
+    folder: Path,
+    *,
+    classes: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+    prefix: Path | None = None,
 ) -> Records:
     """List the images of every class folder in ``folder``.
 
@@ -53,6 +61,8 @@ def class_folders(
     ----------
     classes
         The class folders to read, in label order; all of them, sorted, by default.
+    names
+        All class names, which labels count in; those that are read by default.
     prefix
         Ids are paths relative to it; to ``folder`` by default.
     """
@@ -78,9 +88,11 @@ def class_folders(
     paths = [path for images in groups for path in images]
     if not paths:
         raise InputError(f"{folder} holds no images and no class folders")
-    labels = np.repeat(np.arange(len(groups)), [len(images) for images in groups])
+    class_names = tuple(names or found) or ("unlabelled",)
+    indices = [class_names.index(name) for name in found or class_names]
+    labels = np.repeat(indices, [len(images) for images in groups])
     return Records(
-        class_names=tuple(found) or ("unlabelled",),
+        class_names=class_names,
         labels=labels.astype(np.int64),
         ids=[path.relative_to(prefix or folder).as_posix() for path in paths],
         encoded=EncodedImages(Files(paths), np.arange(len(paths))),

@@ -32,7 +32,10 @@ def load_parquet(request: Request) -> Records:
         raise InputError(f"{path} holds no .parquet files")
     if not any(file.name.startswith(("train", "test", "val")) for file in files):
         return read_parquet(files).split_by_seed(request)
-    return read_parquet(split_files(path, request.split))
+    # A class means the same in train and test, also where only one of them has it.
+    every = [file for file in files if file.name.startswith(("train", "test", "val"))]
+    chosen = split_files(path, request.split)
+    return read_parquet(chosen, class_names=_class_names(every), id_prefix=f"{request.split}/")
 
 
 def split_files(folder: Path, split: str) -> list[Path]:
@@ -61,12 +64,9 @@ def read_parquet(
     Parameters
     ----------
     class_names
-        Names of the integer labels; by default those the file's own metadata gives.
+        All class names, which labels count in; by default those the file's own metadata gives.
     """
-    import pyarrow.parquet as pq
-
-    with _readable(files[0]):
-        schema = pq.read_schema(files[0])
+    schema = _schema(files[0])
     image, label = _image_column(schema, files[0]), _label_column(schema)
     names, labels = _labels(files, label, class_names or _hub_class_names(schema, label))
     return Records(
@@ -75,6 +75,20 @@ def read_parquet(
         ids=[f"{id_prefix}{row:06d}" for row in range(len(labels))],
         encoded=EncodedImages(ImageColumn(tuple(files), image), np.arange(len(labels))),
     )
+
+
+def _class_names(files: Sequence[Path]) -> tuple[str, ...]:
+    """Return the names of all classes in ``files``."""
+    schema = _schema(files[0])
+    label = _label_column(schema)
+    return _labels(files, label, _hub_class_names(schema, label))[0]
+
+
+def _schema(file: Path) -> Any:
+    import pyarrow.parquet as pq
+
+    with _readable(file):
+        return pq.read_schema(file)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,4 +194,6 @@ def _labels(
             )
         return tuple(names), values.astype(np.int64)
     found, labels = np.unique(values.astype(str), return_inverse=True)
-    return tuple(found.tolist()), labels.reshape(-1).astype(np.int64)
+    names = tuple(names or found.tolist())
+    places = np.array([names.index(name) for name in found.tolist()], dtype=np.int64)
+    return names, places[labels.reshape(-1)]
