@@ -201,9 +201,10 @@ def _print_settings(console: Console, every: Sequence[Evaluation]) -> None:
         temperature = f", temperature {first.knn.temperature:g}" if first.knn.temperature else ""
         lines.append(f"k-NN: cosine, k = {first.knn.k}, {first.knn.vote} vote{temperature}")
         trainings = len(first.probe.seeds)
+        shown = "mean and deviation" if len(every) == 1 else "mean"
         lines.append(
             "linear probe: "
-            + ("one training" if trainings == 1 else f"mean of {trainings} trainings")
+            + ("one training" if trainings == 1 else f"{shown} of {trainings} trainings")
         )
     lines.append(f"clusters: spectral, {first.rand.n_neighbors} nearest neighbours by cosine")
     pieces = max(each.rand.components for each in every)
