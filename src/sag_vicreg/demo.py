@@ -143,18 +143,22 @@ def _table(title: str, caption: str, columns: Sequence[str]) -> Table:
 def _structure_table(tests: Sequence[Embeddings]) -> Table:
     table = _table(
         "Similarity of the trees of two models: one saw these classes, one did not",
-        f"{len(tests[0])} held-out images; ± over {HALF_SAMPLES} random halves of them: "
-        "spread, not confidence",
+        f"{len(tests[0])} held-out images; halves: mean ± deviation over {HALF_SAMPLES} random "
+        "halves of them, spread, not confidence",
         ("LCA Pearson", "Spearman", "Kendall", "coph. D1→P2", "D2→P1"),
     )
     for place, name in enumerate(METHODS.values()):
         first, second = tests[2 * place], tests[2 * place + 1]
         found = compare(first.vectors, second.vectors, half_samples=HALF_SAMPLES)
-        assert found.half_samples is not None
-        spreads = found.half_samples.deviation.values()
-        pairs = zip(found.values(), spreads, strict=True)
-        cells = [f"{value:.3f} ±{f'{spread:.3f}'.lstrip('0')}" for value, spread in pairs]
-        table.add_row(name, *cells)
+        spread = found.half_samples
+        assert spread is not None
+        halves = zip(spread.mean.values(), spread.deviation.values(), strict=True)
+        table.add_row(name, *(f"{value:.3f}" for value in found.values()))
+        table.add_row(
+            "  halves",
+            *(f"{mean:.3f} ±{f'{deviation:.3f}'.lstrip('0')}" for mean, deviation in halves),
+            style="dim",
+        )
     return table
 
 

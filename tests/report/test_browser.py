@@ -12,8 +12,9 @@ import pytest
 from playwright.sync_api import Browser, Page, Playwright
 
 from made_runs import TREE, embedded_images, webp
-from sag_vicreg.artifacts import Embeddings, write_embeddings, write_thumbnails
+from sag_vicreg.artifacts import Embeddings, write_embeddings, write_json, write_thumbnails
 from sag_vicreg.report import build_report, maps
+from sag_vicreg.report.tables import STRUCTURE
 
 pytestmark = pytest.mark.browser
 
@@ -125,7 +126,7 @@ def test_neighbours_are_the_nearest_by_cosine_under_each_model(
         names = rows.nth(0).locator(".name").all_inner_texts()
         assert names == stored.labels[nearest].tolist()
         assert f"{cosine[nearest[0]]:.2f}" in rows.nth(0).locator("li").first.inner_text()
-        page.click("#another-image")
+        page.click("#another")
         assert "test/00043" in page.locator(".neighbour-row.query").inner_text()
 
 
@@ -257,6 +258,41 @@ def test_without_webgl_the_map_is_svg(
         assert page.locator("#map-left .points path").count() == 6 * len(TREE.classes)
         hover(page, POINT, ["map-left", 3])
     browser.close()
+
+
+def test_a_page_of_plain_rows_has_no_toolbar_and_speaks_of_rows(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maps, "project", lambda vectors, seed: vectors[:, :2].astype(np.float32))
+    for name in "ab":
+        np.save(tmp_path / f"{name}.npy", embedded_images(0.3, 0, per_class=1).vectors)
+    files = [tmp_path / "a.npy", tmp_path / "b.npy"]
+    with opened(browser, build_report(files, tmp_path / "r.html", half_samples=0)) as page:
+        assert page.locator(".toolbar").count() == 0
+        assert "48 rows" in (page.locator("#map-left").get_attribute("aria-label") or "")
+        click(page, NODE, ["x", 60])
+        assert re.match(r"\d+ rows: row ", page.locator("#branch-note").inner_text())
+        page.get_by_role("button", name="Another row").click()
+        assert page.locator(".neighbour-row.query h3").inner_text() == "row 1"
+
+
+def test_long_names_and_halves_fit_the_table(browser: Browser, tmp_path: Path) -> None:
+    result = {
+        "kind": "structure",
+        "family": "f",
+        "method": "sag-vicreg, scale over neighbors",
+        "seed": 0,
+        "images": {},
+        "models": [],
+        "scores": dict.fromkeys(STRUCTURE, 0.2),
+        "half_samples": {key: {"mean": 0.5, "deviation": 0.1} for key in STRUCTURE},
+    }
+    write_json(tmp_path / "result.json", result)
+    with opened(browser, build_report([tmp_path], tmp_path / "r.html")) as page:
+        table = page.locator("#scores .table-scroll")
+        assert table.evaluate("e => e.scrollWidth - e.clientWidth") == 0
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
 
 
 HOSTILE = (

@@ -1,6 +1,10 @@
 """What a report is made of, and what it says where something is missing or wrong."""
 
 import json
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +24,12 @@ from sag_vicreg.cli import app
 from sag_vicreg.errors import InputError
 from sag_vicreg.report import build_report, maps
 from sag_vicreg.report.atlas import build_atlas
-from sag_vicreg.report.charts import score_charts, score_lines, training_charts
-from sag_vicreg.report.headline import half_pairs
+from sag_vicreg.report.charts import score_charts, training_charts
+from sag_vicreg.report.headline import half_pairs, structure_headline
+from sag_vicreg.report.lines import score_lines
 from sag_vicreg.report.points import gather_points
-from sag_vicreg.report.sources import open_sources
+from sag_vicreg.report.sources import Halves, open_sources
+from sag_vicreg.report.tables import STRUCTURE, Scores, is_far
 from sag_vicreg.structure import compare
 
 
@@ -56,7 +62,9 @@ def test_the_page_shows_the_scores_compare_gives(four_runs: Path, tmp_path: Path
     expected = compare(points.vectors[2], points.vectors[3], half_samples=3, seed=5)
     assert expected.half_samples is not None
     assert f"{expected.lca.kendall:.3f}" in page
-    assert f"± {expected.half_samples.deviation.cophenetic.d2_to_p1:.3f}" in page
+    mean, deviation = expected.half_samples.mean, expected.half_samples.deviation
+    halves = f"{mean.cophenetic.d2_to_p1:.3f} ± {deviation.cophenetic.d2_to_p1:.3f}"
+    assert f"halves: {halves}" in page
     assert "VICReg and SAG-VICReg on classes they never saw" in page
     assert "Four models embed the same 288 held-out images of 48 classes (shapes)." in page
 
@@ -70,7 +78,26 @@ def test_rows_are_matched_by_id_whatever_their_order(tmp_path: Path) -> None:
     assert points is not None
     assert len(points) == 100
     assert points.left_out == len(whole) - 100
+    assert not points.by_position
     np.testing.assert_array_equal(points.vectors[0], points.vectors[1])
+
+
+def test_every_id_that_some_model_lacks_is_counted(tmp_path: Path) -> None:
+    whole = embedded_images(0.3, 0, per_class=2).take(slice(0, 30))
+    write_embeddings(tmp_path / "a.parquet", whole.take(slice(0, 20)))
+    write_embeddings(tmp_path / "b.parquet", whole.take(slice(10, 30)))
+    page = text_of(tmp_path / "a.parquet", tmp_path / "b.parquet")
+    assert "20 rows that not every model has are left out." in page
+
+
+def test_rows_matched_by_position_are_said_to_be(tmp_path: Path) -> None:
+    source = embedded_images(0.3, 0, per_class=2)
+    write_embeddings(tmp_path / "a.parquet", source)
+    for name in "bc":
+        np.save(tmp_path / f"{name}.npy", source.vectors)
+    notice = "Only some of the files have ids: rows were matched by position."
+    assert notice in text_of(tmp_path / "b.npy", tmp_path / "a.parquet")
+    assert notice not in text_of(tmp_path / "b.npy", tmp_path / "c.npy")
 
 
 def test_a_sample_takes_the_classes_in_turn() -> None:
@@ -101,10 +128,47 @@ def test_without_labels_ids_or_images_the_page_shows_what_it_can(tmp_path: Path)
         np.save(tmp_path / f"{name}.npy", vectors)
     page = text_of(tmp_path / "a.npy", tmp_path / "b.npy")
     assert "no labels" in page
-    assert "no thumbnails" in page
     assert 'id="tree-plot"' in page
     assert 'id="query-class"' not in page
     assert 'id="level"' not in page
+    assert 'class="toolbar"' not in page
+
+
+def visible(page: str) -> str:
+    return page.split("<body>")[1].split('<script type="application/json"')[0]
+
+
+def test_rows_that_are_no_images_are_called_rows(tmp_path: Path) -> None:
+    source = embedded_images(0.3, 0, per_class=2)
+    for name in "ab":
+        np.save(tmp_path / f"{name}.npy", source.vectors)
+        write_embeddings(tmp_path / f"{name}.parquet", source)
+    for kind in ("npy", "parquet"):
+        files = [tmp_path / f"{name}.{kind}" for name in "ab"]
+        page = text_of(*files, max_points=50, half_samples=2, commands=["make"])
+        text = visible(page)
+        assert "image" not in text.lower()
+        assert "thumbnail" not in text
+        assert "50 of 96 rows" in text
+        data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+        assert data["noun"] == "row"
+    assert ", spread evenly over the classes;" in text
+    assert "Rows</p>" in text_of(tmp_path / "a.npy")
+
+
+def test_rows_of_a_run_or_with_thumbnails_are_images(four_runs: Path, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", "vicreg", "all", images=False)
+    text = visible(text_of(run))
+    assert "There are no thumbnails" in text
+    assert "<span>Images</span>" in text
+    embeddings = four_runs / "vicreg-first" / "embeddings"
+    for name in ("shapes-test", "thumbnails"):
+        path = embeddings / f"{name}.parquet"
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    text = visible(text_of(tmp_path / "shapes-test.parquet"))
+    assert "One model embeds 288 images" in text
+    assert "thumbnails" not in text
+    assert 'class="toolbar"' in text
 
 
 def test_an_unfinished_run_shows_its_training(tmp_path: Path) -> None:
@@ -141,12 +205,13 @@ def test_a_reproduction_is_averaged_over_seeds(tmp_path: Path) -> None:
                 "method": "sag-vicreg",
                 "seed": seed,
                 "images": {"dataset": "cifar100"},
+                "models": [],
                 "scores": {"lca.pearson": pearson, "rand.level1": 0.5, "rand.clusters20": 0.9},
                 "half_samples": {},
             },
         )
     write_json(tmp_path / "results" / "other.json", {"unrelated": 1})
-    lines = score_lines([], open_sources([tmp_path / "results"]).outcomes)
+    lines = score_lines([], open_sources([tmp_path / "results"]).outcomes).lines
     assert [line.name for line in lines] == ["SAG-VICReg"]
     assert lines[0].scores["lca.pearson"] == pytest.approx(0.3)
     assert lines[0].spreads["lca.pearson"] == pytest.approx(0.1)
@@ -236,6 +301,14 @@ def different_sizes(tmp_path: Path) -> list[Path]:
     return [tmp_path / "a.npy", tmp_path / "b.npy"]
 
 
+def ids_in_another_order(tmp_path: Path) -> list[Path]:
+    source = embedded_images(0.3, 0, per_class=2)
+    np.save(tmp_path / "a.npy", source.vectors)
+    write_embeddings(tmp_path / "b.parquet", source)
+    write_embeddings(tmp_path / "c.parquet", source.take(slice(None, None, -1)))
+    return [tmp_path / "a.npy", tmp_path / "b.parquet", tmp_path / "c.parquet"]
+
+
 def no_common_id(tmp_path: Path) -> list[Path]:
     source = embedded_images(0.3, 0, per_class=2)
     write_embeddings(tmp_path / "a.parquet", source.take(slice(0, 20)))
@@ -267,7 +340,8 @@ def not_images(tmp_path: Path) -> list[Path]:
         (only_a_recipe, "has a recipe and nothing else yet"),
         (foreign_recipe, "recipe"),
         (broken_results, "is not JSON"),
-        (different_sizes, "different numbers of rows"),
+        (different_sizes, "a.npy has 5 rows and"),
+        (ids_in_another_order, "c.parquet lists its ids in another order"),
         (no_common_id, "no id in common"),
         (not_finite, "row 3 holds NaN"),
         (not_images, "is not a WebP image"),
@@ -306,3 +380,82 @@ def test_thumbnails_survive_the_way_to_the_page(four_runs: Path, tmp_path: Path)
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
     assert len(data["points"]["ids"]) == len(stored)
     assert data["thumbnails"]["columns"] ** 2 >= len(stored)
+
+
+@pytest.mark.parametrize("half_samples", [-1, 1])
+def test_halves_without_a_deviation_are_refused_in_one_line(
+    tmp_path: Path, half_samples: int
+) -> None:
+    np.save(tmp_path / "a.npy", np.eye(5))
+    out = tmp_path / "report.html"
+    options = ["--out", str(out), f"--half-samples={half_samples}"]
+    done = CliRunner().invoke(app, ["report", str(tmp_path / "a.npy"), *options])
+    assert done.exit_code == 2
+    assert f"half_samples is {half_samples}: choose 0 for none" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not out.exists()
+
+
+def test_a_card_shows_the_halves_own_mean_and_says_when_the_score_is_elsewhere() -> None:
+    values = dict.fromkeys(STRUCTURE, 0.883)
+    halves = dict.fromkeys(STRUCTURE, Halves(0.8, 0.05)) | {"lca.pearson": Halves(0.451, 0.143)}
+    row = Scores("a and b", values, halves=halves)
+    headline = structure_headline([row], halves=False, half_samples=8, noun="row")
+    first, *others = headline.cards
+    assert first.value == "0.883"
+    assert first.note.startswith("halves: 0.451 ± 0.143; more than 2 deviations")
+    assert {card.note for card in others} == {"halves: 0.800 ± 0.050"}
+    assert "8 random halves of the rows" in headline.about
+    without = structure_headline([Scores("a", values)], halves=False, half_samples=8, noun="row")
+    assert "halves" not in without.about.lower()
+
+
+def test_rounding_is_not_far_from_the_halves() -> None:
+    assert not is_far(1.0, Halves(1 - 1e-9, 0.0))
+    assert is_far(1.0, Halves(0.99, 0.0))
+    assert not is_far(0.5, None)
+
+
+def command_of(page: str) -> str:
+    return unescape(page.split('<code tabindex="0">')[1].split("</code>")[0])
+
+
+def test_the_command_has_every_option_that_was_given(tmp_path: Path) -> None:
+    write_embeddings(tmp_path / "a.parquet", embedded_images(0.3, 0, per_class=2))
+    source, out = tmp_path / "a.parquet", tmp_path / "report.html"
+    plain = shlex.join(["sag-vicreg", "report", str(source), "--out", str(out)])
+    assert command_of(text_of(source, half_samples=8)) == plain
+    options = [
+        "--hierarchy=shapes",
+        "--embeddings=shapes-test",
+        "--title=-Before & after",
+        "--max-points=50",
+        "--half-samples=0",
+        "--seed=3",
+    ]
+    program, *arguments = shlex.split(plain)
+    done = CliRunner().invoke(app, [*arguments, *options])
+    assert done.exit_code == 0, done.output
+    assert shlex.split(command_of(out.read_text())) == [program, *arguments, *options]
+
+
+def test_recipes_are_spoken_of_only_where_there_are_some(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.eye(5))
+    assert "recipe is complete" not in text_of(tmp_path / "a.npy")
+    run = write_run(tmp_path / "run", "vicreg", "all", images=False)
+    assert "recipe is complete" in text_of(run)
+
+
+def test_the_slow_maps_show_their_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[Any] = []
+
+    @contextmanager
+    def bar(description: str, total: float) -> Iterator[Any]:
+        steps.append((description, total))
+        yield steps.append
+
+    monkeypatch.setattr(maps, "progress_bar", bar)
+    for name in "ab":
+        np.save(tmp_path / f"{name}.npy", np.eye(5))
+    text_of(tmp_path / "a.npy", tmp_path / "b.npy")
+    assert steps == [("maps", 2), 1, 1]

@@ -23,7 +23,7 @@ def report(
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     max_points: Annotated[int, typer.Option(help="Most images on the map.")] = 10_000,
     half_samples: Annotated[
-        int, typer.Option(help="Random halves behind the spread of each similarity.")
+        int, typer.Option(help="Random halves behind each spread; 0 for none.")
     ] = 8,
     seed: Annotated[int, typer.Option(min=0, help="Of maps and samples.")] = 0,
 ) -> None:

@@ -1,5 +1,6 @@
 """From sources to the page, step by step."""
 
+import inspect
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from sag_vicreg.artifacts import check_writable, read_thumbnails, write_text
 from sag_vicreg.errors import InputError
 from sag_vicreg.report import wording
 from sag_vicreg.report.atlas import Atlas, build_atlas
-from sag_vicreg.report.charts import Chart, ScoreLine, score_charts, score_lines, training_charts
+from sag_vicreg.report.charts import Chart, score_charts, training_charts
 from sag_vicreg.report.headline import (
     Headline,
     compare_models,
@@ -21,6 +22,7 @@ from sag_vicreg.report.headline import (
     run_headline,
     structure_headline,
 )
+from sag_vicreg.report.lines import ScoreLines, score_lines
 from sag_vicreg.report.maps import map_models
 from sag_vicreg.report.page import page_data, render
 from sag_vicreg.report.points import Points, gather_points
@@ -64,7 +66,8 @@ def build_report(
     max_points
         Most images on the map; more are sampled evenly over the classes.
     half_samples
-        Random halves of the images behind the spread of each similarity; 0 for none.
+        Random halves of the images behind the spread of each similarity: 0 for none, or at least
+        2.
     seed
         Of maps, samples and half-samples.
 
@@ -78,6 +81,11 @@ def build_report(
         raise InputError(f"max_points is {max_points}: choose 3 to 65535")
     if seed < 0:
         raise InputError(f"seed is {seed}: choose 0 or more")
+    if half_samples < 0 or half_samples == 1:
+        raise InputError(
+            f"half_samples is {half_samples}: choose 0 for none, or at least 2, as a deviation "
+            "needs two"
+        )
     check_writable(out)
     found = open_sources(sources)
     shown_models = [model for model in found.models if model.embeddings][:MOST_MODELS]
@@ -89,7 +97,7 @@ def build_report(
     headline, halves, start = _headline(
         found, points if explore else None, lines, half_samples=half_samples, seed=seed
     )
-    charts = [*score_charts(lines), *training_charts(found.models)]
+    charts = [*score_charts(lines.lines), *training_charts(found.models)]
     maps = map_models(points, rows, seed=seed) if points and explore else []
     trees = build_trees(points, rows, seed=seed) if points and explore else None
     atlas = _atlas(points, rows) if points and explore else None
@@ -103,7 +111,7 @@ def build_report(
         charts=charts,
         start=start,
     )
-    groups = _chart_groups(charts)
+    groups = _chart_groups(charts, lines.common)
     sections = [
         ("scores", "Scores", bool(headline.cards or headline.tables or headline.about)),
         ("trees", "Trees", trees is not None),
@@ -112,7 +120,16 @@ def build_report(
         *((group["id"], group["title"], True) for group in groups),
         ("made", "How it was made", True),
     ]
-    own = ["sag-vicreg", "report", *map(str, sources), "--out", str(out)]
+    own = _command(
+        sources,
+        out,
+        hierarchy=hierarchy,
+        embeddings=embeddings,
+        title=title,
+        max_points=max_points,
+        half_samples=half_samples,
+        seed=seed,
+    )
     context: dict[str, Any] = {
         "title": title or wording.page_title(found, halves),
         "lead": wording.lead(found, points),
@@ -121,14 +138,15 @@ def build_report(
         "shown": {i for i, _, shown in sections if shown},
         "headline": headline,
         "explore": bool(maps),
+        "noun": points.noun if points else "",
         "models": data["models"],
         "levels": [level.title for level in points.levels] if points else [],
         "classes": data["classes"],
-        "trees": wording.about_trees(trees, len(data["models"])) if trees else {},
+        "trees": wording.about_trees(points, trees) if points and trees else {},
         "map": wording.about_map(points, len(rows)) if points else {},
         "neighbours": {"about": wording.about_neighbours(points) if points else ""},
         "chart_groups": groups,
-        "commands": list(commands) or [shlex.join(own)],
+        "commands": list(commands) or [own],
         "recipes": [
             {"name": m.name, "path": str(m.path), "text": m.recipe.to_yaml()}
             for m in found.models
@@ -139,10 +157,21 @@ def build_report(
     return out
 
 
+def _command(sources: Sequence[Path | str], out: Path, **options: Any) -> str:
+    """Write the command line that makes this page, with every option that is not the default."""
+    defaults = inspect.signature(build_report).parameters
+    given = [
+        f"--{name.replace('_', '-')}={value}"
+        for name, value in options.items()
+        if value != defaults[name].default
+    ]
+    return shlex.join(["sag-vicreg", "report", *map(str, sources), "--out", str(out), *given])
+
+
 def _headline(
     found: Sources,
     points: Points | None,
-    lines: Sequence[ScoreLine],
+    lines: ScoreLines,
     *,
     half_samples: int,
     seed: int,
@@ -151,12 +180,13 @@ def _headline(
     reproduced = reproduction_headline(lines)
     if points is None or len(points.models) == 1:
         single = run_headline(found.models[0], points) if found.models else None
-        headline = reproduced or single
-        assert headline is not None
-        return headline, [], (0, None)
+        # A reproduction of other tables has no structure to begin with: its charts come first.
+        return reproduced or single or Headline("", "", (), ()), [], (0, None)
     rows, pairs = compare_models(points, half_samples=half_samples, seed=seed)
     halves = list(half_pairs(points.models))
-    computed = structure_headline(rows, halves=bool(halves), half_samples=half_samples)
+    computed = structure_headline(
+        rows, halves=bool(halves), half_samples=half_samples, noun=points.noun
+    )
     return reproduced or computed, halves, next(iter(pairs.values()))
 
 
@@ -170,13 +200,11 @@ def _atlas(points: Points, rows: NDArray[np.intp]) -> Atlas | None:
     return build_atlas(thumbnails, [points.ids[row] for row in rows])
 
 
-def _chart_groups(charts: Sequence[Chart]) -> list[dict[str, Any]]:
+def _chart_groups(charts: Sequence[Chart], common: str) -> list[dict[str, Any]]:
     """Charts under their headings, each with its numbers as a table."""
+    levels = "How well labels are recovered, from the coarsest level of the hierarchy to classes."
     titles = {
-        "levels": (
-            "Scores by level",
-            "How well labels are recovered, from the coarsest level of the hierarchy to classes.",
-        ),
+        "levels": ("Scores by level", f"{levels} {common}".rstrip()),
         "training": ("Training", "What was logged while the models were trained."),
     }
     groups = []

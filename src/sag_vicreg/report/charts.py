@@ -1,15 +1,14 @@
 """Lines of the page: loss terms over training, scores over levels and cluster counts."""
 
 import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.report.sources import Model, Outcome
+from sag_vicreg.report.lines import ScoreLine
+from sag_vicreg.report.sources import Model
 
 MOST_POINTS = 400
 TRAINING = {
@@ -60,16 +59,6 @@ class Chart:
     percent: bool = False
 
 
-@dataclass
-class ScoreLine:
-    """One model's or method's scores by flat key, with the spread where there is one."""
-
-    name: str
-    style: int
-    scores: Mapping[str, float]
-    spreads: Mapping[str, float] = field(default_factory=dict)
-
-
 def training_charts(models: Sequence[Model]) -> list[Chart]:
     """One chart a logged quantity, one line a run, thinned to what a screen can show."""
     names = [n for n in TRAINING if any(n in m.metrics for m in models)]
@@ -107,54 +96,6 @@ def _thin(
     edges = np.linspace(0, len(y), MOST_POINTS + 1).astype(int)[:-1]
     width = np.diff(np.append(edges, len(y)))
     return np.add.reduceat(x, edges) / width, np.add.reduceat(y, edges) / width
-
-
-def score_lines(models: Sequence[Model], outcomes: Sequence[Outcome]) -> list[ScoreLine]:
-    """Scores of runs' ``results.json``, and of a reproduction averaged over seeds."""
-    lines = [
-        ScoreLine(model.name, style, flatten(model.results), _probe_spreads(model.results))
-        for style, model in enumerate(models)
-        if model.results is not None
-    ]
-    families: dict[str, list[Outcome]] = defaultdict(list)
-    for outcome in outcomes:
-        families[outcome.family].append(outcome)
-    several = len({o.images for o in outcomes}) > 1
-    names: dict[str, ScoreLine] = {}
-    for family in families.values():
-        name = f"{family[0].method}, {family[0].images}" if several else family[0].method
-        keys = set.intersection(*(set(o.scores) for o in family))
-        means = {k: float(np.mean([o.scores[k] for o in family])) for k in keys}
-        if len(family) > 1:
-            spreads = {k: float(np.std([o.scores[k] for o in family], ddof=1)) for k in keys}
-        else:
-            spreads = dict(family[0].spreads)
-        # Structure and levels of one method are two families of results: one line of the page.
-        line = names.setdefault(name, ScoreLine(name, len(lines) + len(names), {}, {}))
-        line.scores = {**line.scores, **means}
-        line.spreads = {**line.spreads, **spreads}
-    return lines + list(names.values())
-
-
-def _probe_spreads(results: Mapping[str, Any]) -> dict[str, float]:
-    """Return the probe's deviation over its seeds, by level; nothing where it had one seed."""
-    deviations = results.get("probe", {}).get("deviation") or ()
-    return {f"probe.level{level}": value for level, value in enumerate(deviations, start=1)}
-
-
-def flatten(results: Mapping[str, Any]) -> dict[str, float]:
-    """Flatten nested results to dotted keys: ``lca.pearson``, ``knn.level1``."""
-    flat: dict[str, float] = {}
-
-    def visit(prefix: str, value: Any) -> None:
-        if isinstance(value, Mapping):
-            for key, inner in value.items():
-                visit(f"{prefix}.{key}" if prefix else str(key), inner)
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            flat[prefix] = float(value)
-
-    visit("", results)
-    return flat
 
 
 def score_charts(lines: Sequence[ScoreLine]) -> list[Chart]:

@@ -8,16 +8,18 @@ import numpy as np
 
 from sag_vicreg.errors import InputError
 from sag_vicreg.progress import track
-from sag_vicreg.report.charts import ScoreLine, flatten
+from sag_vicreg.report.lines import ScoreLines, flatten
 from sag_vicreg.report.points import Points
-from sag_vicreg.report.sources import Model
+from sag_vicreg.report.sources import Halves, Model
 from sag_vicreg.report.tables import (
+    FAR,
     STRUCTURE,
     Card,
     Scores,
     Table,
+    is_far,
     number,
-    plus_minus,
+    of_halves,
     score_table,
 )
 from sag_vicreg.structure import compare
@@ -80,33 +82,34 @@ def compare_models(
             )
         except InputError as error:
             # Constant or zero vectors have no correlation; the rest of the page can still be shown.
-            rows.append(Scores(name, {}, {}, problem=str(error)))
+            rows.append(Scores(name, {}, problem=str(error)))
             continue
-        spread = found.half_samples
-        deviations = () if spread is None else spread.deviation.values().tolist()
-        rows.append(
-            Scores(
-                name,
-                dict(zip(STRUCTURE, found.values().tolist(), strict=True)),
-                dict(zip(STRUCTURE, deviations, strict=False)),
-            )
-        )
+        halves: dict[str, Halves] = {}
+        if (spread := found.half_samples) is not None:
+            means, deviations = spread.mean.values().tolist(), spread.deviation.values().tolist()
+            halves = dict(zip(STRUCTURE, map(Halves, means, deviations), strict=True))
+        values = dict(zip(STRUCTURE, found.values().tolist(), strict=True))
+        rows.append(Scores(name, values, halves=halves))
     return rows, pairs
 
 
-HOW_TO_READ = (
-    "Scores are correlations, at most 1, and use no labels: LCA similarity is between the "
-    "places where each two images meet in either tree, cophenetic similarity between merge "
-    "heights in one tree and distances in the other set."
-)
+def how_to_read(noun: str) -> str:
+    """Explain the five scores."""
+    return (
+        "Scores are correlations, at most 1, and use no labels: LCA similarity is between the "
+        f"places where each two {noun}s meet in either tree, cophenetic similarity between merge "
+        "heights in one tree and distances in the other set."
+    )
 
 
-def structure_headline(rows: Sequence[Scores], *, halves: bool, half_samples: int) -> Headline:
+def structure_headline(
+    rows: Sequence[Scores], *, halves: bool, half_samples: int, noun: str
+) -> Headline:
     """Cards for one or two comparisons, a table for all."""
     spread = (
-        f"± is the deviation over {half_samples} random halves of the images: spread, "
-        "not a confidence interval."
-        if half_samples
+        f"Halves: mean ± deviation over {half_samples} random halves of the {noun}s; spread, not "
+        "a confidence interval."
+        if any(row.halves for row in rows)
         else ""
     )
     keys = list(STRUCTURE) if len(rows) == 1 else ["lca.pearson", "cophenetic.d1_to_p2"]
@@ -116,7 +119,7 @@ def structure_headline(rows: Sequence[Scores], *, halves: bool, half_samples: in
             Card(
                 STRUCTURE[key] if len(rows) == 1 else f"{row.name}: {STRUCTURE[key]}",
                 number(row.values[key]),
-                plus_minus(row.spreads.get(key)),
+                note=_halves_note(row, key),
             )
             for key in keys
             for row in rows
@@ -130,7 +133,7 @@ def structure_headline(rows: Sequence[Scores], *, halves: bool, half_samples: in
         corner="Method" if halves else "Models",
     )
     problems = [f"{row.name}: not compared, {row.problem}." for row in rows if row.problem]
-    about = " ".join([HOW_TO_READ, *problems])
+    about = " ".join([how_to_read(noun), *problems])
     if halves:
         about = (
             "Each method was trained twice, on either half of the classes; both models embed the "
@@ -143,23 +146,32 @@ def structure_headline(rows: Sequence[Scores], *, halves: bool, half_samples: in
     return Headline(title, about, tuple(cards), (table,))
 
 
-def reproduction_headline(lines: Sequence[ScoreLine]) -> Headline | None:
+def _halves_note(row: Scores, key: str) -> str:
+    halves = row.halves.get(key)
+    far = f"; {FAR}" if is_far(row.values[key], halves) else ""
+    return f"{of_halves(halves)}{far}"
+
+
+def reproduction_headline(found: ScoreLines) -> Headline | None:
     """Show the structure scores of a reproduction, averaged over its seeds."""
     rows = [
-        Scores(line.name, line.scores, line.spreads)
-        for line in lines
+        Scores(line.name, line.scores, line.spreads, line.halves)
+        for line in found.lines
         if STRUCTURE.keys() & line.scores.keys()
     ]
     if not rows:
         return None
+    notes = []
+    if any(row.spreads for row in rows):
+        notes.append("± is the deviation over seeds.")
+    if any(row.halves for row in rows):
+        notes.append("With one seed, halves: mean ± deviation over random halves of the images.")
+    if found.common:
+        notes.append(found.common)
     table = score_table(
-        rows,
-        STRUCTURE,
-        title="Mean over seeds",
-        note="± is the deviation over seeds, or over half-samples of the images with one seed.",
-        corner="Method",
+        rows, STRUCTURE, title="Mean over seeds", note=" ".join(notes), corner="Method"
     )
-    return Headline("Structure kept on unseen classes", HOW_TO_READ, (), (table,))
+    return Headline("Structure kept on unseen classes", how_to_read("image"), (), (table,))
 
 
 def run_headline(model: Model, points: Points | None) -> Headline:
@@ -177,6 +189,10 @@ def run_headline(model: Model, points: Points | None) -> Headline:
             cards.append(Card(label, f"{last:.0%}" if key == "nontrivial" else number(last)))
     if points is not None:
         cards.append(
-            Card("Images", f"{len(points):,}", note=f"{points.vectors[0].shape[1]} dimensions")
+            Card(
+                f"{points.noun.capitalize()}s",
+                f"{len(points):,}",
+                note=f"{points.vectors[0].shape[1]} dimensions",
+            )
         )
     return Headline("At a glance", "", tuple(cards), ())

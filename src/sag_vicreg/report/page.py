@@ -42,6 +42,7 @@ def page_data(
     data: dict[str, Any] = {
         "palette": PALETTE,
         "models": [m.name for m in points.models] if points else [],
+        "noun": points.noun if points else None,
         "classes": list(points.classes) if points else [],
         "levels": [
             {
@@ -58,7 +59,7 @@ def page_data(
         "maps": [_map(m) for m in maps],
         "neighbours": [_neighbours(m) for m in maps],
         "neighbour_count": maps[0].neighbours.indices.shape[1] if maps else 0,
-        "trees": _trees(trees) if trees else None,
+        "trees": _trees(trees, points.noun) if trees and points else None,
         "charts": [_chart(chart) for chart in charts],
     }
     if points:
@@ -99,7 +100,7 @@ def _neighbours(model_map: ModelMap) -> dict[str, Any]:
     }
 
 
-def _trees(trees: Trees) -> dict[str, Any]:
+def _trees(trees: Trees, noun: str) -> dict[str, Any]:
     def drawn(tree: DrawnTree | None) -> dict[str, Any] | None:
         if tree is None:
             return None
@@ -111,7 +112,7 @@ def _trees(trees: Trees) -> dict[str, Any]:
 
     return {
         "leaves": trees.leaves,
-        "noun": "image" if trees.classes is None else "class",
+        "nouns": [noun, f"{noun}s"] if trees.classes is None else ["class", "classes"],
         "classes": None if trees.classes is None else trees.classes.tolist(),
         "examples": trees.examples,
         "pairs": [

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.artifacts import Embeddings
+from sag_vicreg.artifacts import Embeddings, align_all
 from sag_vicreg.errors import InputError
 from sag_vicreg.hierarchy import Hierarchy, hierarchy_names, load_hierarchy
 from sag_vicreg.report.sources import Model
@@ -38,12 +38,20 @@ class Points:
     labels: NDArray[np.int64] | None
     levels: tuple[Level, ...]
     left_out: int
-    """Rows that not every model has."""
+    """Ids that not every model has."""
     thumbnails: tuple[Path, ...] = ()
     """Thumbnail files beside the embeddings."""
+    by_position: bool = False
+    """Whether some models have ids and others none, so that ids could not match the rows."""
 
     def __len__(self) -> int:
         return len(self.vectors[0])
+
+    @property
+    def noun(self) -> str:
+        """What a row is: an image where a run or a thumbnail says so."""
+        images = self.thumbnails or any(model.recipe is not None for model in self.models)
+        return "image" if images else "row"
 
     def rows_of(self, label: int) -> NDArray[np.intp]:
         """Return the rows of one class."""
@@ -102,6 +110,7 @@ def gather_points(
             for model, name in zip(embedded, chosen, strict=True)
             if (path := model.thumbnails(name)) is not None
         ),
+        by_position=len({e.ids is None for e in sets}) > 1,
     )
 
 
@@ -128,14 +137,7 @@ def _common_rows(
     models: Sequence[Model], sets: Sequence[Embeddings]
 ) -> tuple[list[Embeddings], int]:
     if any(e.ids is None for e in sets):
-        sizes = {len(e) for e in sets}
-        if len(sizes) > 1:
-            listed = ", ".join(f"{m.path} {len(e)}" for m, e in zip(models, sets, strict=True))
-            raise InputError(
-                f"different numbers of rows and no ids to match them by: {listed}; "
-                "give files of the same images, or with an id column"
-            )
-        return list(sets), 0
+        return align_all(sets, [str(model.path) for model in models]), 0
     rows = []
     for model, embeddings in zip(models, sets, strict=True):
         assert embeddings.ids is not None
@@ -153,7 +155,7 @@ def _common_rows(
         e.take(np.array([places[name] for name in shared], dtype=np.intp))
         for e, places in zip(sets, rows, strict=True)
     ]
-    return aligned, max(len(e) for e in sets) - len(shared)
+    return aligned, len(set().union(*rows)) - len(shared)
 
 
 def _find_hierarchy(models: Sequence[Model], given: str | None) -> Hierarchy | None:

@@ -51,15 +51,29 @@ class Model:
 
 
 @dataclass(frozen=True)
+class Halves:
+    """Mean and deviation of one score over random halves of the images."""
+
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True)
 class Outcome:
-    """One result file of ``reproduce``: flat scores (``lca.pearson``, ``knn.level1``)."""
+    """One result file of ``reproduce``: flat scores (``lca.pearson``, ``knn.level1``).
+
+    Only outcomes of one ``family`` may be averaged: they differ in nothing but the seed.
+    """
 
     method: str
     seed: int
     family: str
-    images: str
+    images: Mapping[str, Any]
+    options: Mapping[str, Any]
+    recipes: Sequence[Mapping[str, Any]]
     scores: Mapping[str, float]
-    spreads: Mapping[str, float]
+    halves: Mapping[str, Halves]
+    failed: bool
 
 
 @dataclass(frozen=True)
@@ -68,7 +82,8 @@ class Sources:
 
     models: tuple[Model, ...]
     outcomes: tuple[Outcome, ...]
-    paths: tuple[Path, ...]
+    failures: tuple[Outcome, ...]
+    """Results without scores: their training stopped itself."""
 
 
 def open_sources(paths: Sequence[Path | str]) -> Sources:
@@ -86,7 +101,15 @@ def open_sources(paths: Sequence[Path | str]) -> Sources:
             models.append(Model(path.stem, path, embeddings={path.stem: path}))
         else:
             raise InputError(f"no such file or folder: {path}")
-    return Sources(_tell_apart(models), tuple(outcomes), tuple(map(Path, paths)))
+    # A result found in two folders is one.
+    outcomes = list({(o.family, o.seed): o for o in outcomes}.values())
+    finished = tuple(o for o in outcomes if not o.failed)
+    if not models and not finished:
+        raise InputError(
+            f"every training in {', '.join(map(str, paths))} stopped itself: there is nothing to "
+            "report before `sag-vicreg reproduce` has a result with scores"
+        )
+    return Sources(_tell_apart(models), finished, tuple(o for o in outcomes if o.failed))
 
 
 def _open_folder(folder: Path) -> tuple[list[Model], list[Outcome]]:
@@ -97,8 +120,9 @@ def _open_folder(folder: Path) -> tuple[list[Model], list[Outcome]]:
     if not recipes and not outcomes:
         what = "is empty" if not any(folder.iterdir()) else "is not a run"
         raise InputError(
-            f"{folder} {what}: no recipe.yaml and no results in it or below; give a folder that "
-            "`sag-vicreg train` or `sag-vicreg reproduce` wrote, or an embedding file"
+            f"{folder} {what}: no recipe.yaml and no results (trials of a search do not count) in "
+            "it or below; give a folder that `sag-vicreg train` or `sag-vicreg reproduce` wrote, "
+            "or an embedding file"
         )
     return sorted((_open_run(path.parent) for path in recipes), key=_order), outcomes
 
@@ -106,9 +130,13 @@ def _open_folder(folder: Path) -> tuple[list[Model], list[Outcome]]:
 def _order(model: Model) -> tuple[int, str, int]:
     """Sort runs of one folder: baseline first, first half before second, by seed."""
     assert model.recipe is not None
+    return method_place(model.name), str(model.recipe.dataset.classes), model.recipe.seed
+
+
+def method_place(name: str) -> int:
+    """Return where a method stands in a list: the baseline first."""
     methods = list(METHOD_NAMES.values())
-    place = methods.index(model.name) if model.name in methods else len(methods)
-    return place, str(model.recipe.dataset.classes), model.recipe.seed
+    return methods.index(name) if name in methods else len(methods)
 
 
 def _open_run(folder: Path) -> Model:
@@ -149,21 +177,29 @@ def _read_scores(path: Path) -> dict[str, Any]:
 
 
 def _read_outcome(path: Path) -> Outcome | None:
-    """Read a result of ``reproduce``; None for any other JSON file (a run has several)."""
+    """Read a result of ``reproduce``; None for any other JSON file (a run has several).
+
+    The trials of a learning-rate search are no results: they look at training images.
+    """
     content = _read_json(path) if path.stat().st_size < 1 << 20 else None
-    keys = {"kind", "family", "method", "seed", "images", "scores", "half_samples"}
+    keys = {"kind", "family", "method", "seed", "images", "models", "scores", "half_samples"}
     if not isinstance(content, dict) or not keys <= content.keys():
+        return None
+    if content["kind"] == "selection":
         return None
     try:
         return Outcome(
             method=METHOD_NAMES.get(content["method"], str(content["method"])),
             seed=content["seed"],
             family=content["family"],
-            images=str(content["images"].get("dataset", "")),
-            scores=content["scores"],
-            spreads={key: value["deviation"] for key, value in content["half_samples"].items()},
+            images=dict(content["images"]),
+            options=dict(content.get("options", {})),
+            recipes=[dict(recipe) for recipe in content["models"]],
+            scores=dict(content["scores"]),
+            halves={key: Halves(**value) for key, value in content["half_samples"].items()},
+            failed=content.get("failure") is not None,
         )
-    except (AttributeError, KeyError, TypeError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise InputError(f"{path} is a damaged result of `reproduce`: move it away") from error
 
 

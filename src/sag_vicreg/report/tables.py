@@ -1,7 +1,9 @@
 """Numbers for people: cards and tables, the best in bold, the spread beside the score."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from sag_vicreg.report.sources import Halves
 
 STRUCTURE = {
     "lca.pearson": "LCA Pearson",
@@ -10,6 +12,7 @@ STRUCTURE = {
     "cophenetic.d1_to_p2": "Cophenetic D1→P2",
     "cophenetic.d2_to_p1": "Cophenetic D2→P1",
 }
+FAR = "more than 2 deviations from the halves' mean: do not read ± as the error of the score"
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,8 @@ class Cell:
     text: str
     spread: str = ""
     best: bool = False
+    note: str = ""
+    """On a line of its own."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,6 @@ class Card:
 
     label: str
     value: str
-    spread: str = ""
     note: str = ""
 
 
@@ -56,7 +60,10 @@ class Scores:
 
     name: str
     values: Mapping[str, float]
-    spreads: Mapping[str, float]
+    spreads: Mapping[str, float] = field(default_factory=dict)
+    """Deviation around the score, as over seeds."""
+    halves: Mapping[str, Halves] = field(default_factory=dict)
+    """Random halves, whose mean may be far from the score."""
     problem: str = ""
     """Why there are no scores, where there are none."""
 
@@ -69,6 +76,21 @@ def number(value: float) -> str:
 def plus_minus(spread: float | None) -> str:
     """Return the spread as it stands beside a score; nothing where there is none."""
     return "" if spread is None else f"± {spread:.3f}"
+
+
+def of_halves(halves: Halves | None) -> str:
+    """Return the halves' own mean and deviation; nothing where there are none."""
+    return "" if halves is None else f"halves: {number(halves.mean)} ± {halves.deviation:.3f}"
+
+
+def is_far(score: float, halves: Halves | None) -> bool:
+    """Whether a score is visibly more than two deviations from the mean of its halves."""
+    return halves is not None and abs(score - halves.mean) > max(2 * halves.deviation, 5e-4)
+
+
+def any_far(row: Scores) -> bool:
+    """Whether any score of the row is."""
+    return any(is_far(row.values[key], halves) for key, halves in row.halves.items())
 
 
 def score_table(
@@ -85,11 +107,14 @@ def score_table(
             return Cell("–")
         value = row.values[key]
         bold = len(rows) > 1 and value == best[key]
-        return Cell(number(value), plus_minus(row.spreads.get(key)), bold)
+        halves = row.halves.get(key)
+        mark = " †" if is_far(value, halves) else ""
+        spread = plus_minus(row.spreads.get(key))
+        return Cell(number(value), spread, bold, f"{of_halves(halves)}{mark}")
 
     return Table(
         title,
-        note,
+        f"{note} † {FAR}." if any(map(any_far, rows)) else note,
         corner,
         tuple(columns.values()),
         tuple(Row(row.name, tuple(cell(row, key) for key in columns)) for row in rows),

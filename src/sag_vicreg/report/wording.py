@@ -43,7 +43,7 @@ def lead(sources: Sources, points: Points | None) -> str:
     classes = f" of {len(points.classes)} classes" if points.classes else ""
     origin = next((m.recipe.dataset.name for m in points.models if m.recipe), None)
     held_out = "held-out " if "test" in points.which else ""
-    rows = f"{held_out}images" if origin else "rows"
+    rows = f"{held_out if origin else ''}{points.noun}s"
     source = f" of {origin}" if origin and not classes else f" ({origin})" if origin else ""
     return f"{embedded} {n:,} {rows}{classes}{source}."
 
@@ -59,6 +59,9 @@ def notices(
             f"No embeddings yet in {', '.join(unfinished)}: `sag-vicreg embed` writes them, and "
             "trees, map and neighbours appear here."
         )
+    if sources.failures:
+        stopped = ", ".join(f"{o.method} seed {o.seed}" for o in sources.failures)
+        found.append(f"Not in the averages, as the training stopped itself: {stopped}.")
     if points is None:
         return found
     embedded = sum(bool(model.embeddings) for model in sources.models)
@@ -68,27 +71,33 @@ def notices(
         )
     if points.left_out:
         found.append(f"{points.left_out:,} rows that not every model has are left out.")
+    if points.by_position:
+        found.append("Only some of the files have ids: rows were matched by position.")
     if shown < len(points):
+        evenly = ", spread evenly over the classes" if points.classes else ""
         found.append(
-            f"Map and neighbours show {shown:,} of {len(points):,} images, spread evenly over the "
-            "classes; scores are of all."
+            f"Map and neighbours show {shown:,} of {len(points):,} {points.noun}s{evenly}; "
+            "scores are of all."
         )
     if trees is not None and trees.classes is not None and len(trees.leaves) < trees.shown_of:
         found.append(f"The trees show {len(trees.leaves)} of {trees.shown_of} classes.")
     if points.labels is None:
-        found.append("The embeddings have no labels: trees are of single images, in one colour.")
-    if not has_images:
+        found.append(
+            f"The embeddings have no labels: trees are of single {points.noun}s, in one colour."
+        )
+    if not has_images and points.noun == "image":
         found.append("There are no thumbnails beside the embeddings: marks stand for the images.")
     return found
 
 
-def about_trees(trees: Trees, n_models: int) -> dict[str, str]:
+def about_trees(points: Points, trees: Trees) -> dict[str, str]:
     """Title and reading aid of the trees."""
-    leaves = "class centroids" if trees.classes is not None else f"{len(trees.leaves)} images"
+    by_class = trees.classes is not None
+    leaves = "class centroids" if by_class else f"{len(trees.leaves)} {points.noun}s"
     how = f"Ward trees over {leaves}, cosine geometry; branch length is merge height."
-    if n_models == 1:
-        return {"title": "Class tree" if trees.classes is not None else "Tree", "about": how}
-    kind = "Class trees" if trees.classes is not None else "Trees"
+    if len(points.models) == 1:
+        return {"title": "Class tree" if by_class else "Tree", "about": how}
+    kind = "Class trees" if by_class else "Trees"
     return {
         "title": f"{kind}, face to face",
         "about": f"{how} Branches are turned so that few lines cross; turning changes nothing. "
@@ -101,14 +110,14 @@ def about_map(points: Points, shown: int) -> dict[str, object]:
     method = "UMAP on cosine distances" if shown >= FEWEST_FOR_UMAP else "The two principal axes"
     return {
         "about": f"{method}, each model on its own: neighbourhoods can be compared, positions and "
-        "axes cannot. Hovering one map rings the same image in the other.",
+        f"axes cannot. Hovering one map rings the same {points.noun} in the other.",
         "centroids": len(points.classes) > 1,
     }
 
 
 def about_neighbours(points: Points) -> str:
     """Explain how to read the neighbours."""
-    base = "The images nearest to one image by cosine, under each model."
+    base = f"The {points.noun}s nearest to one {points.noun} by cosine, under each model."
     if points.labels is None:
         return base
     return f"{base} A frame and ✓ mark those of the same group at the chosen level."

@@ -53,7 +53,7 @@ function drawMap(side) {
   byId(`map-${side}-name`).textContent = name;
   mapDiv(side).setAttribute(
     "aria-label",
-    `Map of ${name}, ${n} ${state.kind === "points" ? "images" : "class centroids"}. Arrow keys move between points, Enter chooses one.`,
+    `Map of ${name}, ${n} ${state.kind === "points" ? `${data.noun}s` : "class centroids"}. Arrow keys move between points, Enter chooses one.`,
   );
   const axis = { visible: false, zeroline: false, showgrid: false };
   const trace = {

@@ -44,7 +44,7 @@ function startNeighbours() {
     return from;
   };
   select?.addEventListener("change", () => set({ chosen: following(-1 + n, Number(select.value)) }));
-  byId("another-image").addEventListener("click", () => set({ chosen: following(state.chosen, classOfPoint(state.chosen)) }));
+  byId("another").addEventListener("click", () => set({ chosen: following(state.chosen, classOfPoint(state.chosen)) }));
   watch(["chosen", "level"], drawNeighbours);
   drawNeighbours();
 }

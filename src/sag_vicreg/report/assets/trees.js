@@ -161,9 +161,8 @@ function describeBranch(lit) {
   const note = byId("branch-note");
   if (!lit) return;
   const names = [...lit.leaves].map((leaf) => data.trees.leaves[leaf]);
-  const noun = data.trees.noun;
-  const many = names.length === 1 ? noun : `${noun}es`.replace("imagees", "images");
-  note.replaceChildren(element("strong", {}, `${names.length} ${many}`), `: ${few(names, 12)}. `);
+  const noun = data.trees.nouns[names.length === 1 ? 0 : 1];
+  note.replaceChildren(element("strong", {}, `${names.length} ${noun}`), `: ${few(names, 12)}. `);
   if (!trees.right) return;
   const other = state.branch.side === "left" ? "right" : "left";
   const holding = trees[other].members.filter((held) => names.length <= held.length && [...lit.leaves].every((leaf) => held.includes(leaf)));

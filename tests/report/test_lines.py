@@ -1,0 +1,203 @@
+"""Lines of a reproduction: what is averaged, what shares a line, and what lines are called."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sag_vicreg.artifacts import write_json
+from sag_vicreg.errors import InputError
+from sag_vicreg.recipes import load_recipe
+from sag_vicreg.report import build_report
+from sag_vicreg.report.charts import score_charts
+from sag_vicreg.report.lines import ScoreLine, ScoreLines, score_lines
+from sag_vicreg.report.sources import Halves, open_sources
+
+STRUCTURE = {"lca.pearson": 0.3, "lca.kendall": 0.2}
+
+
+def write_result(
+    folder: Path,
+    method: str,
+    *overrides: str,
+    kind: str = "structure",
+    seed: int = 0,
+    scores: dict[str, float] = STRUCTURE,
+    classes: tuple[str, ...] = ("first", "second"),
+    **changes: Any,
+) -> None:
+    """A result as ``reproduce`` leaves it; the family is everything but the seed."""
+    recipes = [
+        load_recipe(
+            f"cifar100/{method}",
+            scale="cpu",
+            overrides=[*overrides, f"dataset.classes={half}", f"seed={seed}"],
+        ).model_dump(mode="json")
+        for half in classes
+    ]
+    family = f"{kind}{method}{overrides}{classes}{changes.get('images')}{changes.get('family')}"
+    content = {
+        "kind": kind,
+        "family": family,
+        "method": method,
+        "seed": seed,
+        "images": {"dataset": "cifar100", "classes": "first", "split": "test"},
+        "options": {"max_images": 10_000},
+        "models": recipes,
+        "scores": scores,
+        "half_samples": {},
+        "failure": None,
+        **changes,
+    }
+    number = len(list(folder.glob("*.json"))) if folder.is_dir() else 0
+    write_json(folder / f"{number:02d}.json", content)
+
+
+def lines_of(*folders: Path) -> ScoreLines:
+    return score_lines([], open_sources(folders).outcomes)
+
+
+def by_name(*folders: Path) -> dict[str, ScoreLine]:
+    return {line.name: line for line in lines_of(*folders).lines}
+
+
+def test_recipes_are_averaged_apart_and_named_by_what_differs(tmp_path: Path) -> None:
+    variants: dict[tuple[str, ...], float] = {
+        ("schedule.steps=1000",): 0.1,
+        ("schedule.steps=3000",): 0.3,
+        ("schedule.steps=10000",): 0.5,
+        ("schedule.steps=1000", "method.k=3"): 0.7,
+        ("schedule.steps=1000", "batch_size=100"): 0.9,
+    }
+    for overrides, score in variants.items():
+        for seed in (0, 1):
+            scores = {"lca.pearson": score + seed / 10}
+            write_result(tmp_path, "sag-vicreg", *overrides, seed=seed, scores=scores)
+    for steps in (1000, 3000):
+        write_result(tmp_path, "vicreg", f"schedule.steps={steps}")
+    write_result(tmp_path, "simclr", "schedule.steps=1000")
+    found = lines_of(tmp_path)
+    # What can be compared stands together, the baseline first.
+    assert [line.name for line in found.lines] == [
+        "VICReg",
+        "SAG-VICReg",
+        "SimCLR",
+        "SAG-VICReg, k 3",
+        "SAG-VICReg, batch 100",
+        "VICReg, 3,000 steps",
+        "SAG-VICReg, 3,000 steps",
+        "SAG-VICReg, 10,000 steps",
+    ]
+    means = [line.scores["lca.pearson"] for line in found.lines if "SAG" in line.name]
+    assert means == pytest.approx([0.15, 0.75, 0.95, 0.35, 0.55])
+    assert found.common == "Unless a name says otherwise: k 5, batch 200, 1,000 steps."
+    page = build_report([tmp_path], tmp_path / "r.html").read_text()
+    assert found.common in page
+    assert "SAG-VICReg, 10,000 steps</th>" in page
+
+
+def test_a_setting_only_one_recipe_has_tells_them_apart(tmp_path: Path) -> None:
+    write_result(tmp_path, "vicreg", "schedule.steps=1000")
+    write_result(tmp_path, "vicreg", "schedule.steps=null", "schedule.epochs=10")
+    found = lines_of(tmp_path)
+    assert [line.name for line in found.lines] == ["VICReg", "VICReg, 10 epochs"]
+    assert found.common == "Unless a name says otherwise: 1,000 steps."
+
+
+def test_kinds_of_one_recipe_share_a_line_and_of_another_do_not(tmp_path: Path) -> None:
+    short, long = "schedule.steps=1000", "schedule.steps=3000"
+    write_result(tmp_path, "vicreg", short)
+    levels = {"knn.level1": 0.6}
+    write_result(tmp_path, "vicreg", short, kind="levels", scores=levels, classes=("all",))
+    rand = {"rand.level1": 0.8}
+    write_result(tmp_path, "vicreg", short, kind="rand", scores=rand, classes=("all",))
+    assert {n: dict(line.scores) for n, line in by_name(tmp_path).items()} == {
+        "VICReg": {**STRUCTURE, **levels, **rand}
+    }
+    other = {"ari.level1": 0.5}
+    write_result(tmp_path, "vicreg", long, kind="rand", scores=other, classes=("all",))
+    assert by_name(tmp_path)["VICReg, 3,000 steps"].scores == other
+    page = build_report([tmp_path], tmp_path / "r.html").read_text()
+    # Above the table and above the charts.
+    assert page.count("Unless a name says otherwise: 1,000 steps.") == 2
+
+
+def test_one_recipe_on_other_images_is_another_line(tmp_path: Path) -> None:
+    for classes, score in (("first", 0.1), ("second", 0.9)):
+        images = {"dataset": "cifar100", "classes": classes, "split": "test"}
+        write_result(tmp_path, "vicreg", images=images, scores={"lca.pearson": score})
+    found = by_name(tmp_path)
+    assert found["VICReg, classes first"].scores == {"lca.pearson": 0.1}
+    assert found["VICReg, classes second"].scores == {"lca.pearson": 0.9}
+
+
+def test_families_that_say_nothing_of_their_difference_are_named_by_address(tmp_path: Path) -> None:
+    for family in ("aaaaaaaa", "bbbbbbbb"):
+        write_result(tmp_path, "vicreg", family=family)
+    assert list(by_name(tmp_path)) == ["VICReg, aaaaaa", "VICReg, bbbbbb"]
+
+
+def test_other_datasets_are_named(tmp_path: Path) -> None:
+    for dataset in ("cifar100", "caltech256"):
+        write_result(tmp_path, "vicreg", images={"dataset": dataset})
+    assert list(by_name(tmp_path)) == ["VICReg, caltech256", "VICReg, cifar100"]
+
+
+def test_a_result_in_two_folders_is_one(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        write_result(tmp_path / folder, "vicreg")
+    assert len(open_sources([tmp_path / "a", tmp_path / "b"]).outcomes) == 1
+    assert by_name(tmp_path / "a", tmp_path / "b")["VICReg"].spreads == {}
+
+
+def test_trials_and_failures_are_no_scores(tmp_path: Path) -> None:
+    trial = {"knn.level1": 0.6}
+    write_result(tmp_path, "vicreg", kind="selection", scores=trial, classes=("first",))
+    for seed in (0, 1):
+        write_result(tmp_path, "vicreg", seed=seed)
+    write_result(tmp_path, "vicreg", seed=2, scores={}, failure="it diverged")
+    (line,) = lines_of(tmp_path).lines
+    assert line.scores == pytest.approx(STRUCTURE)
+    page = build_report([tmp_path], tmp_path / "r.html").read_text()
+    assert "Not in the averages, as the training stopped itself: VICReg seed 2." in page
+    assert "2 results, without embeddings." in page
+
+
+def test_nothing_but_trials_or_failures_is_refused(tmp_path: Path) -> None:
+    write_result(tmp_path / "trials", "vicreg", kind="selection")
+    write_result(tmp_path / "failures", "vicreg", scores={}, failure="it diverged")
+    with pytest.raises(InputError, match="trials of a search do not count"):
+        open_sources([tmp_path / "trials"])
+    with pytest.raises(InputError, match="stopped itself: there is nothing to report"):
+        open_sources([tmp_path / "failures"])
+
+
+def test_a_damaged_result_is_named(tmp_path: Path) -> None:
+    write_result(tmp_path, "vicreg", images="cifar100", family="f")
+    with pytest.raises(InputError, match=r"00\.json is a damaged result"):
+        open_sources([tmp_path])
+
+
+def test_one_seed_shows_its_halves_and_says_when_they_are_elsewhere(tmp_path: Path) -> None:
+    halves = {
+        "lca.pearson": {"mean": 0.4, "deviation": 0.04},
+        "lca.kendall": {"mean": 0.21, "deviation": 0.03},
+        "of no score": {"mean": 0.0, "deviation": 0.0},
+    }
+    write_result(tmp_path, "vicreg", half_samples=halves)
+    (line,) = lines_of(tmp_path).lines
+    assert line.spreads == {}
+    assert line.halves["lca.pearson"] == Halves(0.4, 0.04)
+    page = build_report([tmp_path], tmp_path / "r.html").read_text()
+    assert "halves: 0.400 ± 0.040 †<" in page
+    assert "halves: 0.210 ± 0.030<" in page
+    assert "† more than 2 deviations" in page
+
+
+def test_a_reproduction_without_structure_shows_its_charts(tmp_path: Path) -> None:
+    scores = {"knn.level1": 0.6, "knn.level2": 0.4}
+    write_result(tmp_path, "vicreg", kind="levels", scores=scores, classes=("all",))
+    assert [chart.title for chart in score_charts(lines_of(tmp_path).lines)] == ["k-NN accuracy"]
+    page = build_report([tmp_path], tmp_path / "r.html").read_text()
+    assert 'id="levels-0"' in page
+    assert 'id="scores"' not in page
