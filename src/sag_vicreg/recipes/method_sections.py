@@ -1,6 +1,6 @@
 """One section per method: the numbers of its paper."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,6 +19,12 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+class MethodSettings(Section):
+    """What every method's section has: how many views of an image it takes."""
+
+    takes: ClassVar[range] = range(2, 3)
+
+
 class WalkSettings(Section):
     """The random walk over the batch's similarity graph."""
 
@@ -28,7 +34,7 @@ class WalkSettings(Section):
     walk_after: Share = 0.0  # share of training on plain pairs before the walk starts
 
 
-class VICRegSection(Section):
+class VICRegSection(MethodSettings):
     """VICReg: expander widths and the weights of its three terms."""
 
     name: Literal["vicreg"]
@@ -44,7 +50,7 @@ class SAGVICRegSection(VICRegSection, WalkSettings):
     name: Literal["sag-vicreg"]  # type: ignore[assignment]
 
 
-class PairingSettings(WalkSettings):
+class PairingSettings(WalkSettings, MethodSettings):
     """SAG in front of another two-view method; ``views`` are that method's own pairs."""
 
     pairing: Literal["views", "random_walk"] = "views"
@@ -66,9 +72,10 @@ class BarlowTwinsSection(PairingSettings):
     redundancy_weight: Weight = 5e-3
 
 
-class DINOSection(Section):
+class DINOSection(MethodSettings):
     """DINO: self-distillation from a momentum teacher."""
 
+    takes: ClassVar[range] = range(2, 1000)  # two global views, any number of local ones
     name: Literal["dino"]
     hidden_dim: Positive = 2048
     bottleneck_dim: Positive = 256
@@ -82,9 +89,10 @@ class DINOSection(Section):
     freeze_last_layer_share: Share = 0.004  # of training, from the start
 
 
-class MAESection(Section):
+class MAESection(MethodSettings):
     """MAE: reconstruct the masked patches."""
 
+    takes: ClassVar[range] = range(1, 2)
     name: Literal["mae"]
     mask_ratio: OpenShare = 0.75
     decoder_dim: Positive = 512
@@ -93,9 +101,10 @@ class MAESection(Section):
     normalize_targets: bool = True
 
 
-class IJEPASection(Section):
+class IJEPASection(MethodSettings):
     """I-JEPA: predict the target encoder's patches from a context block."""
 
+    takes: ClassVar[range] = range(1, 2)
     name: Literal["i-jepa"]
     target_blocks: Positive = 4
     target_scale: Range = (0.15, 0.2)

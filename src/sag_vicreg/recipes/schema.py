@@ -201,14 +201,13 @@ class Recipe(BaseModel):
         return self
 
     def _check_number_of_views(self) -> None:
-        method, views = self.method.name, self.views
-        masks = method in ("mae", "i-jepa")
-        if views.number == (1 if masks else 2) or (method == "dino" and views.number >= 2):
+        if self.views.number in self.method.takes:
             return
-        kinds = "crop or i-jepa" if masks else "vicreg, simclr or barlow-twins"
+        one = self.method.takes.start == 1
+        kinds = "crop or i-jepa" if one else "vicreg, simclr or barlow-twins"
         raise ValueError(
-            f"method {method} takes {'one view' if masks else 'two views'} of an image and "
-            f"views.kind {views.kind} makes {views.number}: choose {kinds}"
+            f"method {self.method.name} takes {'one view' if one else 'two views'} of an image and "
+            f"views.kind {self.views.kind} makes {self.views.number}: choose {kinds}"
         )
 
     @property
