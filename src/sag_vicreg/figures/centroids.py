@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sag_vicreg.figures.labels import place_labels
 from sag_vicreg.figures.style import MARKERS, PALETTE, figure_style
 
 if TYPE_CHECKING:
@@ -30,10 +31,9 @@ def draw_centroids(
         Group title to the names of its classes; the rest stay small and grey.
     """
     from matplotlib.figure import Figure
-    from matplotlib.patheffects import withStroke
 
-    named = {name for members in groups.values() for name in members}
-    rest = np.array([name not in named for name in names])
+    named = [name for members in groups.values() for name in members]
+    rest = ~np.isin(names, named)
     index = {name: position for position, name in enumerate(names)}
     with figure_style():
         figure = Figure(figsize=(5.6 * len(panels), 5.4))
@@ -45,18 +45,10 @@ def draw_centroids(
                 axis.scatter(
                     *xy[rows].T, s=42, color=PALETTE[order], marker=MARKERS[order], label=group
                 )
-                for row in rows:
-                    axis.annotate(
-                        names[row],
-                        xy[row],
-                        xytext=(4, 3),
-                        textcoords="offset points",
-                        fontsize=7,
-                        # A white halo keeps a name readable across points and other names.
-                        path_effects=[withStroke(linewidth=2, foreground="white")],
-                    )
             axis.set(title=title, xticks=[], yticks=[])
             axis.margins(0.12)
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(groups) + 1)
+        for axis, xy in zip(axes, panels.values(), strict=True):
+            place_labels(axis, xy[[index[name] for name in named]], named)
     return figure

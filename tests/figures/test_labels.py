@@ -1,0 +1,46 @@
+"""Names beside points keep clear of each other, of other points and of the frame."""
+
+from itertools import combinations
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
+
+from sag_vicreg.figures.labels import place_labels
+
+
+def placed(xy: np.ndarray, names: list[str]) -> tuple[list[Bbox], Bbox, np.ndarray]:
+    """Write the names on a unit square; give their boxes, the frame, and the points in pixels."""
+    figure = Figure(figsize=(4, 4))
+    axis = figure.subplots()
+    axis.set(xlim=(0, 1), ylim=(0, 1))
+    place_labels(axis, xy, names)
+    figure.draw_without_rendering()
+    assert [text.get_text() for text in axis.texts] == names
+    boxes = [text.get_window_extent() for text in axis.texts]
+    return boxes, axis.bbox, axis.transData.transform(xy)
+
+
+def test_near_points_get_names_that_cover_neither_each_other_nor_a_point() -> None:
+    # Names to the upper right would each run over the next point and its name.
+    xy = np.array([[0.50, 0.50], [0.56, 0.53], [0.50, 0.56], [0.44, 0.47]])
+    boxes, _, points = placed(xy, ["harp", "mandolin", "goldfish", "crab"])
+    for one, other in combinations(boxes, 2):
+        assert not one.overlaps(other)
+    for row, box in enumerate(boxes):
+        for column, point in enumerate(points):
+            assert row == column or not box.contains(*point)
+
+
+def test_a_point_at_the_edge_has_its_name_inside() -> None:
+    corners = np.array([[0.99, 0.99], [0.01, 0.01], [0.99, 0.01], [0.01, 0.99]])
+    boxes, frame, _ = placed(corners, ["killer-whale", "mandolin", "horseshoe-crab", "people"])
+    for box in boxes:
+        assert frame.x0 <= box.x0
+        assert box.x1 <= frame.x1
+        assert frame.y0 <= box.y0
+        assert box.y1 <= frame.y1
+
+
+def test_where_no_side_is_free_every_name_is_still_written() -> None:
+    placed(np.full((9, 2), 0.5), [f"class {i}" for i in range(9)])
