@@ -76,8 +76,27 @@ def test_pairs_leave_their_own_image(runs: list[Path]) -> None:
     for start, end in zip(pairs.starts, pairs.ends, strict=True):
         assert not np.array_equal(start, end)
     assert all(0 < weight <= 1 for weight in pairs.weights)
-    with pytest.raises(InputError, match="trained vicreg"):
-        walk_pairs(Run(runs[0]))
+
+
+def test_pairs_count_the_walks_of_the_whole_batch(runs: list[Path]) -> None:
+    from sag_vicreg.experiments.walks import walk_pairs
+    from sag_vicreg.recipes import load_recipe
+
+    for folder in runs:
+        # VICReg has no walk of its own: it is shown what the paper's would do.
+        one, many = (walk_pairs(Run(folder), count=count) for count in (1, 10_000))
+        assert (one.rows, one.k) == (load_recipe(folder / "recipe.yaml").batch_size, 5)
+        assert one.left == many.left == len(many.starts)
+        # Who stays had the own view among the neighbours.
+        assert one.rows - one.left <= one.own_view_near <= one.rows
+
+
+def test_pairs_are_titled_with_what_they_are_and_drawn_of_one_run(runs: list[Path]) -> None:
+    title = draw_figure("3", Sources(runs[:1], count=2)).get_suptitle()
+    assert title.startswith("VICReg: ")
+    assert "walks leave their image" in title
+    with pytest.raises(InputError, match="one run folder"):
+        draw_figure("pairs", Sources(runs))
 
 
 @pytest.mark.slow

@@ -52,7 +52,9 @@ def test_pairs_show_start_above_end() -> None:
         start_classes=list("abcd"),
         end_classes=list("efgh"),
         weights=[1, 0.5, 0.25, 0],
+        title="4 of 5 walks leave their image",
     )
+    assert figure.get_suptitle() == "4 of 5 walks leave their image"
     assert len(figure.axes) == 8
     np.testing.assert_array_equal(figure.axes[0].images[0].get_array(), starts[0])
     np.testing.assert_array_equal(figure.axes[4].images[0].get_array(), ends[0])

@@ -143,7 +143,9 @@ def draw_figure_pairs(sources: Sources) -> "Figure":
     from sag_vicreg.experiments.walks import walk_pairs
     from sag_vicreg.figures.pairs import draw_pairs
 
-    _need_runs(sources, 1, "pairs")
+    (recipe, *more) = _need_runs(sources, 1, "pairs")
+    if more:
+        raise InputError("figure pairs is drawn from one run folder: name one at a time")
     pairs = walk_pairs(Run(sources.runs[0]), count=sources.count, seed=sources.seed)
     return draw_pairs(
         pairs.starts,
@@ -151,6 +153,10 @@ def draw_figure_pairs(sources: Sources) -> "Figure":
         start_classes=pairs.start_classes,
         end_classes=pairs.end_classes,
         weights=pairs.weights,
+        title=(
+            f"{_label(recipe)}: {pairs.left} of {pairs.rows} walks leave their image;\n"
+            f"own view among the {pairs.k} nearest for {pairs.own_view_near} of {pairs.rows}"
+        ),
     )
 
 

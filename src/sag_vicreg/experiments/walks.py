@@ -1,4 +1,4 @@
-"""Pairs of a trained model's random walk, for figure 3."""
+"""Pairs of a random walk over a trained model's embeddings, for figure 3."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,38 +9,50 @@ from numpy.typing import NDArray
 from sag_vicreg.artifacts import Run
 from sag_vicreg.errors import InputError
 from sag_vicreg.recipes import load_recipe
-from sag_vicreg.recipes.method_sections import SAGVICRegSection
+from sag_vicreg.recipes.method_sections import WalkSettings
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Images where walks start and end, their classes, and the weight of each pair."""
+    """Images where walks start and end, their classes, and the weight of each pair.
+
+    Over the whole batch: how many of its ``rows`` walks ``left`` their image, and how many had
+    their own view among the ``k`` nearest (``own_view_near``).
+    """
 
     starts: Sequence[NDArray[np.uint8]]
     ends: Sequence[NDArray[np.uint8]]
     start_classes: Sequence[str]
     end_classes: Sequence[str]
     weights: Sequence[float]
+    rows: int
+    left: int
+    own_view_near: int
+    k: int
 
 
 def walk_pairs(run: Run, *, count: int = 5, seed: int = 0) -> Pairs:
     """Walk once over a batch of training images, as training does, and keep pairs that leave home.
 
     The method comes from the run's last checkpoint, expander included: the walk runs over ``z``.
+    A model that was trained without the walk is walked on with the paper's kernel.
     """
     import torch
 
     from sag_vicreg.data import load_dataset, make_views
-    from sag_vicreg.methods.vicreg import VICReg
+    from sag_vicreg.methods.two_views import TwoViewMethod
     from sag_vicreg.pairing import neighbor_affinity, random_walk
     from sag_vicreg.training.restore import restore_method
 
     recipe = load_recipe(run.recipe)
-    settings = recipe.method
-    if not isinstance(settings, SAGVICRegSection):
-        raise InputError(f"{run.folder} trained {settings.name}: figure pairs needs sag-vicreg")
     method = restore_method(run, recipe)
-    assert isinstance(method, VICReg)
+    if not isinstance(method, TwoViewMethod):
+        raise InputError(
+            f"{run.folder} trained {recipe.method.name}, which embeds no two views of an image: "
+            f"figure pairs needs a method that does, as sag-vicreg"
+        )
+    trained = recipe.method
+    walk = trained if isinstance(trained, WalkSettings) else WalkSettings()
 
     section = recipe.dataset
     data = load_dataset(
@@ -62,22 +74,28 @@ def walk_pairs(run: Run, *, count: int = 5, seed: int = 0) -> Pairs:
         affinity = neighbor_affinity(
             z,
             z_prime,
-            k=settings.k,
-            percentile=settings.percentile,
-            scale_over=settings.scale_over,
+            k=walk.k,
+            percentile=walk.percentile,
+            scale_over=walk.scale_over,
         )
         walked = random_walk(affinity, generator=generator)
     ends = walked.indices
-    moved = torch.nonzero(ends != torch.arange(len(ends)))[:, 0][:count]
-    if len(moved) == 0:
+    own = torch.arange(len(ends))
+    left = torch.nonzero(ends != own)[:, 0]
+    if len(left) == 0:
         raise InputError("every walk of this batch ended at its own image: try another --seed")
     names = [data.class_names[label] for label in data.labels[rows].tolist()]
+    shown = left[:count]
     pixels = images.permute(0, 2, 3, 1).numpy()
-    stops = ends[moved].tolist()
+    stops = ends[shown].tolist()
     return Pairs(
-        [pixels[i] for i in moved.tolist()],
+        [pixels[i] for i in shown.tolist()],
         [pixels[i] for i in stops],
-        [names[i] for i in moved.tolist()],
+        [names[i] for i in shown.tolist()],
         [names[i] for i in stops],
-        walked.weights[moved].tolist(),
+        walked.weights[shown].tolist(),
+        rows=len(ends),
+        left=len(left),
+        own_view_near=int((affinity.indices == own[:, None]).any(dim=1).sum()),
+        k=walk.k,
     )

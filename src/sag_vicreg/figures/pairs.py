@@ -19,12 +19,14 @@ def draw_pairs(
     start_classes: Sequence[str],
     end_classes: Sequence[str],
     weights: Sequence[float],
+    title: str,
 ) -> "Figure":
     """Draw one column a pair: the start above, the end below, the pair's weight between them."""
     from matplotlib.figure import Figure
 
     with figure_style():
-        figure = Figure(figsize=(1.3 * len(starts), 3.5))
+        figure = Figure(figsize=(max(1.3 * len(starts), 4.0), 3.8))
+        figure.suptitle(title, fontsize=9)
         axes = figure.subplots(2, len(starts), squeeze=False)
         for column in range(len(starts)):
             above, below = axes[:, column]
