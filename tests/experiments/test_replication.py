@@ -1,5 +1,6 @@
 """The replication's plan and page, from invented results: stages, choice of rates, sentences."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from sag_vicreg.experiments.replication.comparisons import Comparison, compariso
 from sag_vicreg.experiments.replication.findings import (
     ablation_tables,
     half_sample_tables,
+    measures_table,
     trend_table,
 )
 from sag_vicreg.experiments.replication.page import BEGIN, END, generated_part, update_page
@@ -52,6 +54,10 @@ def result_of(planned: Evaluation, value: float, failure: str | None = None) -> 
         versions={},
         failure=failure,
     )
+
+
+def with_measures(result: Result, *models: dict[str, float]) -> Result:
+    return replace(result, measures=models)
 
 
 def search_results(best: float = 1.3) -> dict[str, Result]:
@@ -261,3 +267,22 @@ def test_labels_say_which_model() -> None:
     (first, second) = halves(tuned_by({}), steps=1000)[0].recipes
     assert model_label(first) == "cifar100/vicreg (first half) seed 0"
     assert model_label(second) == "cifar100/vicreg (second half) seed 0"
+
+
+def test_measures_are_averaged_over_the_models_of_a_seed_then_over_seeds() -> None:
+    results = search_results()
+    tuned = tuned_by(results)
+    assert not measures_table(tuned, results).rows
+    first, second, third = halves(tuned, steps=1000, methods=["vicreg"])
+    for planned, knn in ((first, (0.1, 0.3)), (second, (0.3, 0.5))):
+        models = [{"knn": value, "rankme": 50.0} for value in knn]
+        results[planned.key] = with_measures(result_of(planned, 0.5), *models)
+    # A result older than its measures has none to average.
+    results[third.key] = result_of(third, 0.5)
+    (row,) = measures_table(tuned, results).rows
+    assert row.label == "VICReg, 1,000 steps"
+    knn, rank, walks = row.scores
+    assert knn is not None
+    assert knn.mean == pytest.approx(30)
+    assert (knn.runs, rank.mean if rank else None, walks) == (2, 50.0, None)
+    assert "| VICReg, 1,000 steps | 30.00 ± 14.14 | 50.00 ± 0.00 | — |" in generated_part(results)

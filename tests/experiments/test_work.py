@@ -72,7 +72,17 @@ def test_progress_is_read_from_the_last_whole_line(tmp_path: Path) -> None:
     assert store.steps_done(RECIPE) == 40
 
 
-def test_seconds_of_all_sessions_add_up(tmp_path: Path) -> None:
+def test_measures_are_those_of_the_last_whole_line(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    assert store.last_measures(RECIPE) == {}
+    path = store.run(RECIPE).metrics
+    path.parent.mkdir(parents=True)
+    # What was not measured at that step is left out, not read as 0.
+    path.write_text("step,loss,nontrivial,knn,rankme\n20,1.5,0,0.1,9\n40,1.4,0.98,,12.5\n60,1.3,0.")
+    assert store.last_measures(RECIPE) == {"rankme": 12.5, "nontrivial": 0.98}
+
+
+def test_seconds_of_every_part_add_up(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.add_train_seconds(RECIPE, 10.0)
     store.add_train_seconds(RECIPE, 2.5)

@@ -1,12 +1,11 @@
 """`reproduce` as a whole: targets in, grid run, tables printed and kept, page rewritten."""
 
-import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import yaml
 
-from sag_vicreg.artifacts import atomic_path, write_text
+from sag_vicreg.artifacts import write_text
 from sag_vicreg.errors import InputError, require_train_extra, unknown_name
 from sag_vicreg.experiments.estimate import expected_seconds, seconds_of, steps_of
 from sag_vicreg.experiments.formats import SUFFIXES, render
@@ -165,10 +164,8 @@ class Reproduction:
         tuned = tuned_by(results)
         wanted = {e.key for stage in STAGES.values() for e in stage.evaluations(tuned)}
         for key, result in results.items():
-            source = self.store.results_folder / result.file_name
-            if key in wanted and source.is_file():
-                with atomic_path(folder / result.file_name) as temporary:
-                    shutil.copyfile(source, temporary)
+            if key in wanted and not (folder / result.file_name).is_file():
+                result.write(folder)
         update_page(folder.parent.with_suffix(".md"), self.store.results())
         self.echo(f"published to {folder}")
 

@@ -36,6 +36,9 @@ class Result:
         Flat: ``lca.pearson``, ``knn.level1``, ``rand.clusters20``.
     half_samples
         The same keys, where the evaluation has half-samples.
+    measures
+        What each model's training measured last: ``knn`` and ``rankme`` of its probe images, and
+        ``nontrivial`` where it walks. Empty in results older than this field.
     seconds
         ``train`` and ``evaluate``, wall clock.
     failure
@@ -57,6 +60,7 @@ class Result:
     seconds: Mapping[str, float]
     versions: Mapping[str, str]
     failure: str | None = None
+    measures: Sequence[Mapping[str, float]] = ()
 
     @property
     def file_name(self) -> str:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 TIMES = "seconds.json"
 FAILURE = "failure.json"
+# What a result keeps of its models' trainings, which no score of it says.
+MEASURES = ("knn", "rankme", "nontrivial")
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,8 @@ class Store:
         return self.root / "results"
 
     def results(self) -> dict[str, Result]:
-        """Read every known result by key, published ones included."""
-        return read_results([*self.published, self.results_folder])
+        """Read every known result by key; what is published stands, whatever lies beside it."""
+        return read_results([self.results_folder, *self.published])
 
     def run(self, recipe: "Recipe") -> Run:
         """Name the run folder of a model."""
@@ -63,16 +65,25 @@ class Store:
         return self.is_trained(recipe) or self.failure(recipe) is not None
 
     def steps_done(self, recipe: "Recipe") -> int:
-        """Read how far a training is, from the last whole line of its metrics."""
+        """Read how far a training is."""
+        return int(self._last_line(recipe).get("step", 0))
+
+    def last_measures(self, recipe: "Recipe") -> dict[str, float]:
+        """Read what a training measured last: those of `MEASURES` its log has."""
+        last = self._last_line(recipe)
+        return {name: last[name] for name in MEASURES if name in last}
+
+    def _last_line(self, recipe: "Recipe") -> dict[str, float]:
+        """Read the last whole line of a training's metrics, without its empty cells."""
         path = self.run(recipe).metrics
         try:
             with path.open("rb") as file:
                 header = file.readline().decode().strip().split(",")
                 file.seek(max(0, path.stat().st_size - 4096))
-                last = file.read().decode(errors="replace").split("\n")[-2]
-            return int(last.split(",")[header.index("step")])
+                last = file.read().decode(errors="replace").split("\n")[-2].strip().split(",")
+            return {name: float(cell) for name, cell in zip(header, last, strict=True) if cell}
         except (OSError, ValueError, IndexError):
-            return 0
+            return {}
 
     @contextmanager
     def hold(self, key: str) -> Iterator[bool]:
@@ -104,12 +115,12 @@ class Store:
         write_json(self.root / "steps.json", self.step_seconds() | {shape: seconds})
 
     def train_seconds(self, recipes: "Sequence[Recipe]") -> float:
-        """Read how long these models trained, all sessions together."""
+        """Read how long these models trained, interruptions left out."""
         times = [_read(self.run(recipe).folder / TIMES) for recipe in recipes]
         return float(sum(time.get("seconds", 0.0) for time in times))
 
     def add_train_seconds(self, recipe: "Recipe", seconds: float) -> None:
-        """Add one session's time to a model's."""
+        """Add the time of one part of a training to the rest."""
         write_json(
             self.run(recipe).folder / TIMES, {"seconds": self.train_seconds([recipe]) + seconds}
         )

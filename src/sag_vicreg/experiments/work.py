@@ -70,6 +70,7 @@ def evaluate_models(evaluation: Evaluation, store: Store, threads: int | None) -
             },
             versions=_versions(),
             failure=failure,
+            measures=[store.last_measures(recipe) for recipe in evaluation.recipes],
         ).write(store.results_folder)
     return DONE
 

@@ -13,6 +13,7 @@ from sag_vicreg.experiments.replication.comparisons import (
 from sag_vicreg.experiments.replication.stages import (
     ABLATIONS,
     DATASET,
+    PAIR,
     STEPS,
     TREND_STEPS,
     UNCHANGED,
@@ -36,6 +37,11 @@ STRUCTURE_SCORES = {
     for name, group in STRUCTURE.items()
     for key, heading in DECLARATIONS[name].scores.items()
 }
+_MEASURES = (
+    Column("knn", "k-NN, percent"),
+    Column("rankme", "RankMe"),
+    Column("nontrivial", "walks that leave, percent"),
+)
 _COLUMNS = tuple(Column(key, heading) for key, heading in STRUCTURE_SCORES.items())
 
 
@@ -164,6 +170,42 @@ def ablation_tables(tuned: Overrides, results: Results) -> list[Table]:
             ranked=False,
         ),
     ]
+
+
+def measures_table(tuned: Overrides, results: Results) -> Table:
+    """Tell what the trees do not: nearest neighbours and rank of the models behind them."""
+    groups = {
+        f"{METHOD_LABELS[method]}, {STEPS:,} steps": halves(tuned, steps=STEPS, methods=[method])
+        for method in INVARIANCE
+    }
+    for factor in ABLATIONS:
+        if factor != UNCHANGED:
+            groups[f"SAG-VICReg, {factor}, {STEPS:,} steps"] = ablation(tuned, factor)
+    for steps in TREND_STEPS[1:]:
+        for method in PAIR:
+            label = f"{METHOD_LABELS[method]}, {steps:,} steps"
+            groups[label] = halves(tuned, steps=steps, methods=[method])
+    rows = []
+    for label, evaluations in groups.items():
+        measured = [result.measures for result in finished(evaluations, results)]
+        scores = tuple(_measured(measured, column.key) for column in _MEASURES)
+        if any(scores):
+            rows.append(Row(label, label, scores))
+    return Table(
+        "measures",
+        "Measured at the end of training, mean of the two models of a seed",
+        _MEASURES,
+        tuple(rows),
+        percent=True,
+        ranked=False,
+    )
+
+
+def _measured(seeds: Sequence[Sequence[Mapping[str, float]]], key: str) -> Score | None:
+    """Average a measure over the models of each seed, then over seeds; shares in percent."""
+    unit = 1 if key == "rankme" else 100
+    known = [models for models in seeds if models and all(key in model for model in models)]
+    return Score.of([unit * sum(m[key] for m in models) / len(models) for models in known])
 
 
 def stage_tables(stage: str, results: Results) -> list[Table]:

@@ -13,6 +13,7 @@ from sag_vicreg.experiments.replication.comparisons import Comparison, compariso
 from sag_vicreg.experiments.replication.findings import (
     Results,
     half_sample_tables,
+    measures_table,
     stage_tables,
     trend_differences,
 )
@@ -52,6 +53,7 @@ def generated_part(results: Results) -> str:
         *_halves(results),
         *_trend(results),
         *_ablation(results),
+        *_measures(results),
         *_levels(results),
         *_verdicts(results),
     ]
@@ -102,6 +104,18 @@ def _ablation(results: Results) -> list[str]:
     if not finished(changed, results):
         return []
     return ["## Ablation", *_markdown(stage_tables("ablation", results))]
+
+
+def _measures(results: Results) -> list[str]:
+    table = measures_table(tuned_by(results), results)
+    if not table.rows:
+        return []
+    return [
+        "## Nearest neighbours and rank",
+        "2,000 test images of the half a model was trained on, classified by 2,000 training images "
+        "of the same half (k = 20, cosine), and their effective rank.",
+        to_markdown(table),
+    ]
 
 
 def _levels(results: Results) -> list[str]:
