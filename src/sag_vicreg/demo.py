@@ -57,7 +57,7 @@ class DemoModel:
 
     def embeddings(self, split: str) -> Path:
         """Where the images of the first half of the classes are embedded."""
-        return self.run.embeddings / f"shapes-{split}-first.parquet"
+        return self.run.embedding_file("shapes", split, "first")
 
 
 def run_demo(out: Path, *, scale: str = "cpu", console: Console | None = None) -> Path:

@@ -41,6 +41,13 @@ def test_the_table_holds_the_five_numbers_and_what_was_done(files: list[str]) ->
         assert word in out
 
 
+def test_a_name_is_printed_as_it_is(files: list[str], tmp_path: Path) -> None:
+    odd = tmp_path / "old[v2].npy"
+    odd.write_bytes(Path(files[0]).read_bytes())
+    assert "old[v2]" in run(str(odd), files[0])[1]
+    assert "old[v2]" in run(str(odd), *files[:2])[1]
+
+
 def test_json_is_all_that_is_printed(files: list[str]) -> None:
     options = ["--json", "--permutations", "19", "--half-samples", "2", "--context"]
     code, out, _ = run(*files[:2], *options, "--geometry", "spherical", "--lca", "path")

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from sag_vicreg.artifacts import Embeddings, Run, write_embeddings, write_text
 from sag_vicreg.cli import app
+from sag_vicreg.errors import InputError
 from sag_vicreg.evaluation import evaluate
 from sag_vicreg.evaluation.inputs import open_inputs
 from sag_vicreg.hierarchy import load_hierarchy
@@ -125,6 +126,37 @@ def test_runs_are_seeds_of_one_model_where_only_the_seed_differs(tmp_path: Path)
     assert names == [f"vicreg ({folders[0]})", f"vicreg ({folders[1]})", "sag-vicreg"]
 
 
+def test_two_image_sets_of_one_model_are_no_seeds(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "a", "vicreg", 0, 0.3)
+    files = [Run(folder).embedding_file("shapes", "test", each) for each in ("all", "first")]
+    write_embeddings(files[1], embedded(96, 3, 0.3))
+    names = [each.name for each in open_inputs([str(file) for file in files])]
+    assert names == [f"vicreg ({file})" for file in files]
+    with pytest.raises(InputError, match="named twice"):
+        open_inputs([str(folder), str(folder)])
+
+
+def test_a_write_that_was_killed_is_not_taken_for_embeddings(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "a", "vicreg", 0, 0.3)
+    whole = Run(folder).embedding_file("shapes", "test", "all")
+    whole.rename(Run(folder).embedding_file("shapes", "test", "first"))
+    (Run(folder).embeddings / ".shapes-test-all-x1y2z3.parquet").touch()
+    (found,) = open_inputs([str(folder)])
+    assert found.test.name == "shapes-test-first.parquet"
+
+
+def test_the_training_split_is_found_where_the_dataset_is_called_test(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "a", "vicreg", 0, 0.3)
+    run = Run(folder)
+    own = load_recipe("shapes/vicreg", overrides=["dataset.name=folder:my-test-set"])
+    write_text(run.recipe, own.to_yaml())
+    test, train = (run.embedding_file("folder:my-test-set", s, "all") for s in ("test", "train"))
+    write_embeddings(test, embedded(96, 3, 0.3))
+    write_embeddings(train, embedded(96, 4, 0.3))
+    (found,) = open_inputs([str(folder)])
+    assert (found.test, found.train) == (test, train)
+
+
 def test_files_of_one_name_are_told_apart_by_folder(tmp_path: Path) -> None:
     for folder in ("x", "y"):
         write_embeddings(tmp_path / folder / "test.parquet", embedded(96, 0, 0.3))
@@ -175,6 +207,8 @@ def test_overlap_of_train_and_test_is_warned_of(files: Path) -> None:
         (["good0.parquet", "--clusters", "97"], "97 clusters of 96 points"),
         (["good0.parquet", "--clusters", "many"], "--clusters is 'many'"),
         (["good0.parquet", "--plot", "scores.gif"], "cannot draw"),
+        (["good0.parquet", "--out", "."], "it is a folder"),
+        (["good0.parquet", "--plot", "good0.parquet/scores.png"], "cannot write"),
         (["good0.parquet", "good1.parquet", "--train", "good-train.parquet"], "1 --train for 2"),
         (["good0.parquet", "good1.parquet", "--view", "good1.parquet"], "--view belongs to one"),
         (["a="], "neither a path nor NAME=PATH"),

@@ -68,6 +68,25 @@ def test_query_by_id_and_an_id_that_is_not_there(runs: list[Path]) -> None:
         draw_figure("query", Sources(runs, query="nobody"))
 
 
+def test_query_shows_the_images_of_a_run_with_a_seed_of_its_own(tmp_path: Path) -> None:
+    from sag_vicreg.recipes import load_recipe
+    from sag_vicreg.training import train
+
+    few = ["schedule.steps=4", "dataset.classes=first", "monitor.measure_every=1000"]
+    folders = []
+    for seed in (1, 2):
+        overrides = [*few, f"dataset.seed={seed}"]
+        folders.append(tmp_path / f"seed{seed}")
+        train(load_recipe("shapes/vicreg", scale="smoke", overrides=overrides), folders[-1])
+    again = shutil.copytree(folders[0], tmp_path / "again")
+    figure = draw_figure("query", Sources([folders[0], again], count=2))
+    captions = [axis.get_xlabel() for axis in figure.axes]
+    assert captions[1:3] == captions[3:5]
+    # Drawn images of another seed are other images: there is no common query.
+    with pytest.raises(InputError, match="id"):
+        draw_figure("query", Sources(folders, count=2))
+
+
 def test_pairs_leave_their_own_image(runs: list[Path]) -> None:
     from sag_vicreg.experiments.walks import walk_pairs
 
@@ -112,6 +131,18 @@ def test_centroids_have_a_panel_a_model_and_every_class(runs: list[Path], tmp_pa
     again = shutil.copytree(runs[0], tmp_path / "again")
     alike = draw_figure("centroids", Sources([runs[0], again], dataset="shapes"))
     assert alike.axes[1].get_title() == f"VICReg, trained on shapes, first half ({again})"
+
+
+@pytest.mark.parametrize("dataset", ["caltech256", "shapes", "digits"])
+def test_only_embedded_classes_are_coloured_and_a_set_without_a_tree_has_none(
+    dataset: str,
+) -> None:
+    from sag_vicreg.experiments.drawings import CALTECH_GROUPS, _groups
+
+    every = {"caltech256": [c for classes in CALTECH_GROUPS.values() for c in classes]}
+    names = every.get(dataset, ["0", "1"])[::2]
+    coloured = [c for classes in _groups(dataset, names).values() for c in classes]
+    assert coloured == (names if dataset == "caltech256" else [])
 
 
 def rand_result(method: str, seed: int, value: float, family: str = "f") -> Result:

@@ -50,7 +50,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def table_of(out: Path) -> str:
-    return (out / "tables" / "table1.csv").read_text()
+    return (out / "tables" / "table1-smoke.csv").read_text()
 
 
 @pytest.mark.slow
@@ -136,15 +136,17 @@ def test_tables_by_level_and_rand_figures_share_one_model(tmp_path: Path) -> Non
 
 
 def lines_of(folder: Path, name: str) -> list[str]:
-    return (folder / "out" / "tables" / f"{name}.csv").read_text().splitlines()[1:]
+    return (folder / "out" / "tables" / f"{name}-smoke.csv").read_text().splitlines()[1:]
 
 
 @pytest.mark.slow
 def test_a_dry_run_counts_measures_and_trains_nothing(tmp_path: Path) -> None:
-    done = reproduce(*TABLE, "--methods", "vicreg", "--dry-run", cwd=tmp_path)
+    done = reproduce(*TABLE, "table2", "--methods", "vicreg", "--dry-run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "table1: 1 evaluations, 0 done; 2 models to train, 0 trained" in done.stdout
-    assert "20 steps of 48" in done.stdout
+    assert "table2: 1 evaluations, 0 done; 2 models to train, 0 trained" in done.stdout
+    # Both tables are of the same two models.
+    assert done.stdout.count("20 steps of 48") == 2
     assert "estimated time with 1 at once: about" in done.stdout
     assert not (tmp_path / "reproduction" / "models").exists()
 
@@ -158,6 +160,21 @@ def test_no_run_prints_what_there_is(tmp_path: Path) -> None:
 def test_what_hangs_on_the_search_waits_for_it(tmp_path: Path) -> None:
     out = ["--out", str(tmp_path), "--published", str(tmp_path)]
     assert "`sag-vicreg reproduce lr-search` first" in printed("halves", *out)
+
+
+def test_what_any_target_cannot_do_is_said_before_the_first_is_begun(tmp_path: Path) -> None:
+    # Table 1 could run for days before table 3 finds that it has no such dataset.
+    out = ["--out", str(tmp_path / "out"), "--scale", "smoke"]
+    assert "table3" in printed("table1", "table3", "--dataset", "caltech256", *out)
+    published = ["--published", str(tmp_path / "nowhere" / "runs")]
+    assert "no page" in printed(*TABLE, "--publish", *published, *out)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_option_for_the_cluster_that_is_not_yaml_is_one_line() -> None:
+    message = printed(*TABLE, "--cluster", "slurm", "--cluster-option", "slurm_setup=[")
+    assert "the option 'slurm_setup=[' is not YAML" in message
+    assert message.count("\n") == 1
 
 
 def test_an_unknown_table_lists_the_valid_ones() -> None:

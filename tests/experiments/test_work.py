@@ -54,6 +54,15 @@ def test_a_full_disk_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         train_model(RECIPE, store, None)
     assert RECIPE.digest() in {r.digest() for r in outline([EVALUATION], store).to_train}
     assert store.results() == {}
+    # Nothing lies in the way of the next try.
+    assert not store.run(RECIPE).folder.exists()
+
+
+def test_a_write_in_progress_is_no_result(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.results_folder.mkdir()
+    (store.results_folder / ".structure-vicreg-seed0-abc123.json").touch()
+    assert store.results() == {}
 
 
 def test_a_model_somebody_else_is_at_is_left_to_them(tmp_path: Path) -> None:
@@ -103,11 +112,16 @@ def test_a_step_is_measured_on_drawn_images_and_remembered_by_what_decides_its_t
     short = rehearsal(paper, 12)
     assert (short.dataset.name, short.dataset.image_size) == ("shapes", 224)
     assert (short.schedule.steps, short.batch_size) == (12, 256)
-    assert step_shape(short) == step_shape(paper)
+    assert step_shape(short, 2) == step_shape(paper, 2)
+    assert step_shape(paper, 1) != step_shape(paper, 2)
     other = load_recipe("imagenet100/sag-vicreg", overrides=["seed=1", "optimizer.base_lr=9"])
-    assert step_shape(other) == step_shape(paper)
+    assert step_shape(other, 2) == step_shape(paper, 2)
     larger = load_recipe("imagenet100/sag-vicreg", overrides=["batch_size=512"])
-    assert step_shape(larger) != step_shape(paper)
+    assert step_shape(larger, 2) != step_shape(paper, 2)
+
+
+def test_a_recipe_of_less_than_a_batch_is_left_to_the_training_to_refuse() -> None:
+    assert steps_of(load_recipe("cifar100/vicreg", overrides=["dataset.max_images=10"])) == 1
 
 
 def test_embeddings_are_of_the_split_the_model_was_trained_by(

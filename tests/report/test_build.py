@@ -15,9 +15,11 @@ from typer.testing import CliRunner
 from made_runs import TREE, embedded_images, webp, write_run
 from sag_vicreg.artifacts import (
     Embeddings,
+    Run,
     read_thumbnails,
     write_embeddings,
     write_json,
+    write_text,
 )
 from sag_vicreg.cli import app
 from sag_vicreg.errors import InputError
@@ -26,7 +28,7 @@ from sag_vicreg.report.atlas import build_atlas
 from sag_vicreg.report.charts import score_charts, training_charts
 from sag_vicreg.report.headline import half_pairs, structure_headline
 from sag_vicreg.report.lines import score_lines
-from sag_vicreg.report.points import gather_points
+from sag_vicreg.report.points import gather_points, models_to_show
 from sag_vicreg.report.sources import Halves, open_sources
 from sag_vicreg.report.tables import STRUCTURE, Scores, is_far
 from sag_vicreg.structure import compare
@@ -52,6 +54,35 @@ def test_runs_are_named_by_what_differs_and_paired_by_their_halves(four_runs: Pa
         "SAG-VICReg, second half",
     ]
     assert half_pairs(models) == {"VICReg": (0, 1), "SAG-VICReg": (2, 3)}
+
+
+def test_of_a_folder_of_many_kinds_of_runs_those_that_share_their_images_are_shown(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "runs"
+    for half in ("first", "second"):
+        write_run(folder / f"sag-{half}", "sag-vicreg", half)
+    # Baselines come first in every list; this one embeds other images, and one has only begun.
+    alone = Run(write_run(folder / "vicreg", "vicreg", "all"))
+    (alone.embeddings / "shapes-test.parquet").rename(alone.embeddings / "shapes-all.parquet")
+    write_text(Run(folder / "begun").recipe, alone.recipe.read_text())
+    sources = open_sources([folder])
+    assert len(sources.models) == 3
+    names = [model.path.name for model in models_to_show(sources.models, None)]
+    assert names == ["sag-first", "sag-second"]
+    assert [m.path.name for m in models_to_show(sources.models, "shapes-all")] == ["vicreg"]
+    assert "are of 2 of 3 models" in text_of(folder)
+    # A run that was named takes part or is refused, and decides which others can.
+    both = open_sources([alone.folder, folder]).models
+    assert [m.path.name for m in models_to_show(both, None)] == ["vicreg", "vicreg"]
+
+
+def test_a_write_that_was_killed_is_nowhere_on_the_page(tmp_path: Path) -> None:
+    run = Run(write_run(tmp_path / "run", "vicreg", "first"))
+    (run.embeddings / ".shapes-all-x1y2.parquet").touch()
+    (tmp_path / ".result-x1y2.json").touch()
+    (model,) = open_sources([tmp_path]).models
+    assert list(model.embeddings) == ["shapes-test"]
 
 
 def test_the_page_shows_the_scores_compare_gives(four_runs: Path, tmp_path: Path) -> None:

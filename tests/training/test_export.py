@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,11 +12,14 @@ import pytest
 import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
+from typer.testing import CliRunner
 
 from sag_vicreg.artifacts import Run, read_embeddings, read_thumbnails
+from sag_vicreg.cli import app
 from sag_vicreg.data import load_dataset
 from sag_vicreg.errors import InputError
 from sag_vicreg.methods.backbone import evaluating
+from sag_vicreg.recipes import load_recipe
 from sag_vicreg.training import embed
 from sag_vicreg.training.encoder import encoder_of_run, encoder_of_timm
 
@@ -81,6 +85,29 @@ def test_embeddings_have_ids_labels_and_thumbnails_beside_them(
         finished.folder, dataset="shapes", split="train", max_images=5, out=tmp_path / "e/t.parquet"
     )
     assert len(read_thumbnails(out.parent / "thumbnails.parquet")) == 35
+
+
+def test_other_images_go_to_another_file_and_the_split_is_the_runs_own(
+    finished: Run, tmp_path: Path
+) -> None:
+    run = Run(shutil.copytree(finished.folder, tmp_path / "run"))
+    recipe = load_recipe(run.recipe)
+    seeded = recipe.model_copy(update={"dataset": recipe.dataset.model_copy(update={"seed": 3})})
+    run.recipe.write_text(seeded.to_yaml())
+    shutil.rmtree(run.embeddings, ignore_errors=True)
+    asked = ["embed", str(run.folder), "--dataset", "shapes", "--max-images", "48"]
+    for options in ([], ["--seed", "0"], ["--split", "train"]):
+        assert CliRunner().invoke(app, [*asked, *options]).exit_code == 0
+    names = [path.name for path in run.embedding_files()]
+    assert names == [
+        "shapes-test-all-48-seed3.parquet",
+        "shapes-test-all-48.parquet",
+        "shapes-train-all-48-seed3.parquet",
+    ]
+    own = read_embeddings(run.embeddings / names[0])
+    assert own.ids is not None
+    images = load_dataset("shapes", split="test", max_images=48, seed=3)
+    assert own.ids.tolist() == images.ids
 
 
 def test_thumbnails_follow_images_that_change_under_their_name(

@@ -3,6 +3,7 @@
 from sag_vicreg.artifacts.atomic import (
     atomic_path,
     check_writable,
+    finished_files,
     write_bytes,
     write_json,
     write_text,
@@ -15,10 +16,11 @@ from sag_vicreg.artifacts.embeddings import (
     read_embeddings,
     write_embeddings,
 )
-from sag_vicreg.artifacts.runs import Run
+from sag_vicreg.artifacts.runs import THUMBNAILS, Run
 from sag_vicreg.artifacts.thumbnails import read_thumbnails, write_thumbnails
 
 __all__ = [
+    "THUMBNAILS",
     "Embeddings",
     "Run",
     "align",
@@ -26,6 +28,7 @@ __all__ = [
     "atomic_path",
     "check_embeddings_path",
     "check_writable",
+    "finished_files",
     "read_embeddings",
     "read_thumbnails",
     "write_bytes",

@@ -41,6 +41,15 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def finished_files(folder: Path, pattern: str) -> list[Path]:
+    """List the files of ``folder`` that match, sorted.
+
+    Left out is what a write in progress, or one that was killed, keeps beside them: the names
+    :func:`atomic_path` gives begin with a dot.
+    """
+    return sorted(path for path in folder.glob(pattern) if not path.name.startswith("."))
+
+
 def check_writable(path: Path | str) -> None:
     """Refuse a path that cannot be written; called before the work rather than after it."""
     path = Path(path)

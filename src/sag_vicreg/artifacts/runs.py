@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from sag_vicreg.artifacts.atomic import finished_files
+
+THUMBNAILS = "thumbnails.parquet"
+
 
 @dataclass(frozen=True)
 class Run:
@@ -39,6 +43,28 @@ class Run:
     def embeddings(self) -> Path:
         """Folder of ``*.parquet`` embedding files and their ``thumbnails.parquet``."""
         return self.folder / "embeddings"
+
+    def embedding_file(
+        self,
+        dataset: str,
+        split: str,
+        classes: str,
+        *,
+        max_images: int | None = None,
+        seed: int = 0,
+    ) -> Path:
+        """Name the file of these images' embeddings; other images have another name."""
+        parts = [dataset.replace("/", "-").replace(":", "-"), split, classes]
+        if max_images is not None:
+            parts.append(str(max_images))
+        if seed:
+            parts.append(f"seed{seed}")
+        return self.embeddings / f"{'-'.join(parts)}.parquet"
+
+    def embedding_files(self) -> list[Path]:
+        """List the embedding files there are."""
+        found = finished_files(self.embeddings, "*.parquet")
+        return [path for path in found if path.name != THUMBNAILS]
 
     @property
     def results(self) -> Path:

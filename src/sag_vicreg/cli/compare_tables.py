@@ -11,11 +11,12 @@ def print_two(
 ) -> None:
     """Print the five numbers, what is known of their uncertainty, and what was done."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     console = Console()
     columns = ("Pearson", "Spearman", "Kendall", "D1 to P2", "D2 to P1")
-    table = Table(title=f"{names[0]}  and  {names[1]}", title_justify="left")
+    table = Table(title=f"{escape(names[0])}  and  {escape(names[1])}", title_justify="left")
     table.add_column("")
     for index, column in enumerate(columns):
         table.add_column(f"{'LCA' if index < 3 else 'cophenetic'}\n{column}", justify="right")
@@ -69,6 +70,7 @@ def _print_context(console: Any, extra: "Context") -> None:
 def print_many(found: "Comparisons", score: str, matrix: Any, matched_by: str) -> None:
     """Print one score for every two sets."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     console = Console()
@@ -76,9 +78,9 @@ def print_many(found: "Comparisons", score: str, matrix: Any, matched_by: str) -
     table = Table(title=f"{score}, every two of {len(found.names)} sets", title_justify="left")
     table.add_column("")
     for name in found.names:
-        table.add_column(name, justify="right")
+        table.add_column(escape(name), justify="right")
     for name, row in zip(found.names, matrix, strict=True):
-        table.add_row(name, *(f"{value:.4f}" for value in row))
+        table.add_row(escape(name), *(f"{value:.4f}" for value in row))
     console.print(table)
     seconds = sum(each.seconds for each in found.pairs.values())
     console.print(

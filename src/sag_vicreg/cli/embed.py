@@ -26,7 +26,12 @@ def embed(
     max_images: Annotated[
         int | None, typer.Option(min=1, help="At most this many, equally from every class.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of that choice, and of drawn datasets.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Of that choice, of splits and drawn images. Default: the run's own, or 0."
+        ),
+    ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Images at a time.")] = 256,
     device: Annotated[str, typer.Option(help="`auto`, `cpu`, `cuda` ...")] = "auto",
     pretrained: Annotated[
@@ -48,15 +53,21 @@ def embed(
     require_train_extra("embed")
     from sag_vicreg.artifacts import Run
     from sag_vicreg.errors import InputError
+    from sag_vicreg.recipes import load_recipe
     from sag_vicreg.training import embed as run_embedding
 
+    if seed is None:
+        # By another seed than the run's, images it was trained on could count as held out.
+        recipe = Run(Path(source)).recipe
+        seed = load_recipe(recipe).dataset.seed if recipe.is_file() else 0
     if out is None:
         if not Path(source).is_dir():
             raise InputError(
                 f"{source} is no run folder; to embed by a timm model, give --out FILE.parquet"
             )
-        name = "-".join([dataset.replace("/", "-").replace(":", "-"), split, classes])
-        out = Run(Path(source)).embeddings / f"{name}.parquet"
+        out = Run(Path(source)).embedding_file(
+            dataset, split, classes, max_images=max_images, seed=seed
+        )
     embeddings = run_embedding(
         source,
         dataset=dataset,

@@ -69,7 +69,7 @@ def evaluate(
 
     `sag-vicreg evaluate runs/vicreg-0 runs/vicreg-1 runs/sag-vicreg-0 runs/sag-vicreg-1`
     """
-    from sag_vicreg.artifacts import read_embeddings, write_json
+    from sag_vicreg.artifacts import check_writable, read_embeddings, write_json
     from sag_vicreg.cli.evaluate_tables import print_comparison, print_one
     from sag_vicreg.errors import InputError
     from sag_vicreg.evaluation import evaluate as evaluate_one
@@ -79,6 +79,8 @@ def evaluate(
 
     if plot is not None:
         check_figure_path(plot)
+    if out is not None:
+        check_writable(out)
     if view is not None and len(inputs) > 1:
         raise InputError(
             f"--view belongs to one input, {len(inputs)} were given: evaluate it alone"

@@ -1,5 +1,6 @@
 """What a user points at: embedding files and run folders, named and grouped for comparison."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +54,10 @@ def open_inputs(specs: Sequence[str], train: Sequence[Path] = ()) -> list[Input]
     given = [_split(spec) for spec in specs]
     opened = [_open(path) for _, path in given]
     names = _group_names([name for name, _ in given], opened)
+    named = list(zip(names, (found.test for found in opened), strict=True))
+    for name, test in named:
+        if named.count((name, test)) > 1:
+            raise InputError(f"{test} is named twice as '{name}': once is enough")
     return [
         Input(name, found.test, train[i] if train else found.train, found.run, found.recipe)
         for i, (name, found) in enumerate(zip(names, opened, strict=True))
@@ -102,9 +107,7 @@ def _open(path: Path) -> Input:
             raise InputError(f"{path} is not a run, it has no recipe.yaml: name an embedding file")
         recipe = load_recipe(run.recipe)
         test = _test_file(run, recipe)
-        beside = test.with_name(test.name.replace("-test", "-train", 1))
-        train = beside if beside != test and beside.is_file() else None
-        return Input("", test, train, run, recipe)
+        return Input("", test, _train_file(test), run, recipe)
     run = Run(path.parent.parent)
     if path.parent == run.embeddings and run.recipe.is_file():
         return Input("", path, None, None, load_recipe(run.recipe))
@@ -112,9 +115,9 @@ def _open(path: Path) -> Input:
 
 
 def _test_file(run: Run, recipe: Recipe) -> Path:
-    found = sorted(p for p in run.embeddings.glob("*.parquet") if p.name != "thumbnails.parquet")
-    whole = run.embeddings / f"{recipe.dataset.name}-test-all.parquet"
-    tests = [path for path in found if "-test" in path.name]
+    dataset = recipe.dataset
+    whole = run.embedding_file(dataset.name, "test", "all", seed=dataset.seed)
+    tests = [path for path in run.embedding_files() if "-test" in path.name]
     if whole in tests:
         return whole
     if len(tests) == 1:
@@ -130,12 +133,22 @@ def _test_file(run: Run, recipe: Recipe) -> Path:
     )
 
 
+def _train_file(test: Path) -> Path | None:
+    """Find the training split's file beside the test split's: named alike but for the split."""
+    # Where the dataset's own name holds the word too, one of its places is the split's.
+    for word in re.finditer("-test", test.name):
+        beside = test.with_name(f"{test.name[: word.start()]}-train{test.name[word.end() :]}")
+        if beside.is_file():
+            return beside
+    return None
+
+
 def _group_names(given: Sequence[str | None], opened: Sequence[Input]) -> list[str]:
-    """Name inputs as asked; runs by method, with their folder where recipes differ; files apart."""
-    recipes: dict[str, set[str]] = {}
+    """Name inputs as asked; seeds of one recipe by their method; all else told apart."""
+    by_method: dict[str, list[Input]] = {}
     for each in opened:
         if each.recipe is not None:
-            recipes.setdefault(each.recipe.method.name, set()).add(_unseeded(each.recipe))
+            by_method.setdefault(each.recipe.method.name, []).append(each)
     files = [each.test for each in opened if each.recipe is None]
     names = []
     for name, each in zip(given, opened, strict=True):
@@ -143,16 +156,20 @@ def _group_names(given: Sequence[str | None], opened: Sequence[Input]) -> list[s
             names.append(name)
         elif each.recipe is None:
             names.append(_shortest_name(each.test, files))
-        elif len(recipes[each.recipe.method.name]) == 1:
+        elif _are_seeds(by_method[each.recipe.method.name]):
             names.append(each.recipe.method.name)
         else:
-            where = each.test.parent.parent if each.run is None else each.run.folder
+            where = each.test if each.run is None else each.run.folder
             names.append(f"{each.recipe.method.name} ({where})")
     return names
 
 
-def _unseeded(recipe: Recipe) -> str:
-    return recipe.model_copy(update={"seed": 0}).digest()
+def _are_seeds(inputs: Sequence[Input]) -> bool:
+    """Whether these are one recipe's models of different seeds, each with the same images."""
+    recipes = [each.recipe for each in inputs if each.recipe is not None]
+    alike = {recipe.model_copy(update={"seed": 0}).digest() for recipe in recipes}
+    images = {each.test.name for each in inputs}
+    return len(alike) == len(images) == 1 and len({r.seed for r in recipes}) == len(recipes)
 
 
 def _shortest_name(path: Path, among: Sequence[Path]) -> str:

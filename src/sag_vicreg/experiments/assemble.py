@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from sag_vicreg.experiments.declarations import METHOD_LABELS, Declaration, Setting
+from sag_vicreg.experiments.declarations import Declaration, Setting
 from sag_vicreg.experiments.paper import paper_row
 from sag_vicreg.experiments.results import Result, average
 from sag_vicreg.experiments.tables import Column, Row, Score, Table
+from sag_vicreg.recipes import METHOD_LABELS
 
 Finished = Mapping[tuple[str, str], Sequence[Result]]
 """(setting, method) to its finished results, one a seed."""

@@ -10,17 +10,6 @@ from dataclasses import dataclass, replace
 
 from sag_vicreg.errors import InputError, unknown_name
 
-METHOD_LABELS = {
-    "simclr": "SimCLR",
-    "barlow-twins": "Barlow Twins",
-    "vicreg": "VICReg",
-    "sag-vicreg": "SAG-VICReg",
-    "vicreg-vit": "VICReg",
-    "dino": "DINO",
-    "mae": "MAE",
-    "i-jepa": "I-JEPA",
-    "sag-vicreg-vit": "SAG-VICReg",
-}
 DATASET_LABELS = {
     "imagenet100": "ImageNet-100",
     "imagenet1k": "ImageNet-1k",

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.artifacts import Embeddings, Run
+from sag_vicreg.artifacts import Embeddings, Run, align_all
 from sag_vicreg.errors import InputError, require_train_extra, unknown_name
-from sag_vicreg.experiments.declarations import METHOD_LABELS, ImageSet
+from sag_vicreg.experiments.declarations import ImageSet
 from sag_vicreg.experiments.rand_figures import (
     draw_rand_clusters,
     draw_rand_levels,
     rand_results,
 )
 from sag_vicreg.experiments.scoring import embed_once
-from sag_vicreg.recipes import Recipe, load_recipe
+from sag_vicreg.recipes import METHOD_LABELS, Recipe, load_recipe
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -88,10 +88,10 @@ def _trained_on(recipe: Recipe) -> str:
     return recipe.dataset.name + (f", {half} half" if half in ("first", "second") else "")
 
 
-def _pixels(images: ImageSet, ids: Sequence[str]) -> list[NDArray[np.uint8]]:
+def _pixels(images: ImageSet, ids: Sequence[str], *, seed: int) -> list[NDArray[np.uint8]]:
     from sag_vicreg.data import load_dataset
 
-    data = load_dataset(images.dataset, split=images.split, classes=images.classes)
+    data = load_dataset(images.dataset, split=images.split, classes=images.classes, seed=seed)
     place = {identity: row for row, identity in enumerate(data.ids)}
     batch = data.batch([place[identity] for identity in ids])
     return [np.asarray(image) for image in batch.permute(0, 2, 3, 1).numpy()]
@@ -109,7 +109,11 @@ def draw_figure_query(sources: Sources) -> "Figure":
 
     recipes = _need_runs(sources, 2, "query")
     images = _unseen_images(sources, recipes[0])
-    sets = [embed_once(Run(folder), images) for folder in sources.runs]
+    seed = recipes[0].dataset.seed
+    sets = align_all(
+        [embed_once(Run(folder), images) for folder in sources.runs],
+        [str(folder) for folder in sources.runs],
+    )
     ids, labels = sets[0].ids, sets[0].labels
     assert ids is not None
     assert labels is not None
@@ -130,12 +134,13 @@ def draw_figure_query(sources: Sources) -> "Figure":
         rows.append(
             Ranked(
                 _label(recipe),
-                _pixels(images, ids[nearest].tolist()),
+                _pixels(images, ids[nearest].tolist(), seed=seed),
                 labels[nearest].tolist(),
                 cosines[nearest].tolist(),
             )
         )
-    return draw_query(_pixels(images, [str(ids[query])])[0], str(labels[query]), rows)
+    (pixels,) = _pixels(images, [str(ids[query])], seed=seed)
+    return draw_query(pixels, str(labels[query]), rows)
 
 
 def draw_figure_pairs(sources: Sources) -> "Figure":
@@ -193,19 +198,26 @@ def _plain(name: str) -> str:
 
 
 def _groups(dataset: str, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    """Return the classes to colour: the paper's on Caltech-256, else the coarsest level's."""
-    if dataset == "caltech256":
-        return CALTECH_GROUPS
-    from sag_vicreg.hierarchy import load_hierarchy
+    """Return the classes to colour: the paper's on Caltech-256, else the coarsest level's.
 
-    hierarchy = load_hierarchy(dataset)
-    members = hierarchy.labels_at(1)
+    A dataset without a class tree has none.
+    """
+    from sag_vicreg.hierarchy import hierarchy_names, load_hierarchy
+
+    groups: Mapping[str, Sequence[str]] = {}
+    if dataset == "caltech256":
+        groups = CALTECH_GROUPS
+    elif dataset in hierarchy_names():
+        hierarchy = load_hierarchy(dataset)
+        members = hierarchy.labels_at(1)
+        groups = {
+            group: [c for c, m in zip(hierarchy.classes, members, strict=True) if m == i]
+            for i, group in enumerate(hierarchy.names_at(1))
+        }
+    # One half of the classes does not have them all.
     known = set(names)
-    groups = {
-        group: [c for c, m in zip(hierarchy.classes, members, strict=True) if m == i and c in known]
-        for i, group in enumerate(hierarchy.names_at(1))
-    }
-    return {group: classes for group, classes in groups.items() if classes}
+    embedded = {group: [c for c in classes if c in known] for group, classes in groups.items()}
+    return {group: classes for group, classes in embedded.items() if classes}
 
 
 def draw_figure_spectral(sources: Sources) -> "Figure":

@@ -31,17 +31,20 @@ def steps_of(recipe: Recipe) -> int:
     if recipe.dataset.classes in ("first", "second"):
         images //= 2
     images = min(images, recipe.dataset.max_images or images)
-    return recipe.schedule.total_steps(images // (recipe.batch_size * recipe.accumulate))
+    batches = images // (recipe.batch_size * recipe.accumulate)
+    # Fewer images than a batch are refused by the training itself, with the remedy.
+    return max(1, recipe.schedule.total_steps(batches))
 
 
-def step_shape(recipe: Recipe) -> str:
-    """Address what decides a step's time: architecture, method, batch and image size."""
+def step_shape(recipe: Recipe, threads: int | None) -> str:
+    """Address what decides a step's time: architecture, method, batch, image size, threads."""
     content = recipe.model_dump(
         mode="json",
         include={"backbone", "method", "views", "batch_size", "accumulate", "precision"},
     )
     content["image_size"] = recipe.dataset.image_size
     content["optimizer"] = recipe.optimizer.name
+    content["threads"] = threads
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -62,13 +65,23 @@ def rehearsal(recipe: Recipe, steps: int) -> Recipe:
     )
 
 
-def measure_step(recipe: Recipe) -> float:
-    """Train a few real steps and return the median seconds of one, the first ones left out."""
+def measure_step(recipe: Recipe, *, threads: int | None = None) -> float:
+    """Train a few real steps and return the median seconds of one, the first ones left out.
+
+    ``threads`` is how many a worker would have; None leaves them as they are.
+    """
+    import torch
+
     from sag_vicreg.training import train
 
-    with tempfile.TemporaryDirectory(prefix="sag-vicreg-") as folder:
-        run = train(rehearsal(recipe, MEASURED_STEPS), Path(folder) / "run")
-        rates = _images_per_second(run)
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
+    try:
+        with tempfile.TemporaryDirectory(prefix="sag-vicreg-") as folder:
+            run = train(rehearsal(recipe, MEASURED_STEPS), Path(folder) / "run")
+            rates = _images_per_second(run)
+    finally:
+        torch.set_num_threads(before)
     return recipe.batch_size * recipe.accumulate / statistics.median(rates[WARMUP_STEPS:])
 
 
@@ -77,14 +90,15 @@ def _images_per_second(run: Run) -> list[float]:
         return [float(row["images_per_second"]) for row in csv.DictReader(file)]
 
 
-def seconds_of(recipe: Recipe, store: Store) -> float:
-    """Estimate a training's seconds; a shape of step is measured once and remembered."""
-    shape = step_shape(recipe)
+def seconds_of(recipe: Recipe, store: Store, threads: int | None) -> float:
+    """Estimate a training's seconds in so many threads; a step is measured once and remembered."""
+    shape = step_shape(recipe, threads)
     if shape not in store.step_seconds():
-        store.remember_step(shape, measure_step(recipe))
-    return expected_seconds(recipe, store)
+        store.remember_step(shape, measure_step(recipe, threads=threads))
+    return expected_seconds(recipe, store, threads)
 
 
-def expected_seconds(recipe: Recipe, store: Store) -> float:
+def expected_seconds(recipe: Recipe, store: Store, threads: int | None) -> float:
     """Return the same from what is remembered, without measuring: good enough for a bar."""
-    return store.step_seconds().get(step_shape(recipe), UNMEASURED_STEP) * steps_of(recipe)
+    step = store.step_seconds().get(step_shape(recipe, threads), UNMEASURED_STEP)
+    return step * steps_of(recipe)

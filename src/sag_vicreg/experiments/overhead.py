@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
 from sag_vicreg.errors import require_train_extra
-from sag_vicreg.experiments.declarations import DATASET_LABELS, METHOD_LABELS
+from sag_vicreg.experiments.declarations import DATASET_LABELS
 from sag_vicreg.experiments.estimate import TRAINING_IMAGES, measure_step
 from sag_vicreg.experiments.paper import paper_row
 from sag_vicreg.experiments.tables import Column, Row, Score, Table
 from sag_vicreg.progress import track
-from sag_vicreg.recipes import Recipe, load_recipe
+from sag_vicreg.recipes import METHOD_LABELS, Recipe, load_recipe
 
 METHODS = ("vicreg", "sag-vicreg")
 ROUNDS = 3
@@ -76,7 +76,7 @@ def overhead_table(
             )
         )
     return Table(
-        "overhead",
+        f"overhead-{dataset}",
         f"Cost of the walk on {DATASET_LABELS[dataset]}, {scale} scale",
         (
             Column("step_seconds", "seconds a step"),

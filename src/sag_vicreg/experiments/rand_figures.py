@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sag_vicreg.errors import InputError
-from sag_vicreg.experiments.declarations import CLUSTER_COUNTS, INVARIANCE, METHOD_LABELS
+from sag_vicreg.experiments.declarations import CLUSTER_COUNTS, INVARIANCE
 from sag_vicreg.experiments.results import Result, average, of_method, read_results
 from sag_vicreg.hierarchy import load_hierarchy
+from sag_vicreg.recipes import METHOD_LABELS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +21,8 @@ _MEASURES = {"rand": "Rand index", "ari": "adjusted Rand index"}
 
 def rand_results(folders: Sequence[Path]) -> list[Result]:
     """Read what `reproduce fig4a` has left in its folder, or what was published."""
-    places = [place for folder in folders for place in (folder, folder / "results")]
+    # A reproduction keeps other files beside its results.
+    places = [own if (own := folder / "results").is_dir() else folder for folder in folders]
     found = [r for r in read_results(places).values() if r.kind == "rand" and r.failure is None]
     if not found:
         where = ", ".join(map(str, folders)) or "nowhere"

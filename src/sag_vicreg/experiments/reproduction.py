@@ -1,9 +1,8 @@
 """`reproduce` as a whole: targets in, grid run, tables printed and kept, page rewritten."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
-
-import yaml
 
 from sag_vicreg.artifacts import write_text
 from sag_vicreg.errors import InputError, require_train_extra, unknown_name
@@ -12,11 +11,18 @@ from sag_vicreg.experiments.formats import SUFFIXES, render
 from sag_vicreg.experiments.grid import EVALUATION_SECONDS, Workers, outline, run_grid
 from sag_vicreg.experiments.overhead import measure_overhead
 from sag_vicreg.experiments.plan import Evaluation, model_label
-from sag_vicreg.experiments.replication import DATASET, STAGES, stage_tables, update_page
+from sag_vicreg.experiments.replication import (
+    DATASET,
+    STAGES,
+    read_page,
+    stage_tables,
+    update_page,
+)
 from sag_vicreg.experiments.requests import TABLES, Choices, request_table
 from sag_vicreg.experiments.search import require_search, tuned_by
 from sag_vicreg.experiments.store import Store
 from sag_vicreg.experiments.tables import Table
+from sag_vicreg.recipes.yaml_text import parse_yaml
 
 REPLICATION = "replication"
 SEARCH = "lr-search"
@@ -30,7 +36,7 @@ def parse_options(options: Sequence[str]) -> dict[str, Any]:
         key, equals, value = option.partition("=")
         if not equals or not key:
             raise InputError(f"cannot read the option '{option}': write key=value")
-        parsed[key] = yaml.safe_load(value)
+        parsed[key] = parse_yaml(value, f"the option '{option}'")
     return parsed
 
 
@@ -78,8 +84,10 @@ class Reproduction:
 
     def reproduce(self, names: Sequence[str], *, run: bool = True, publish: bool = False) -> bool:
         """Do what is missing, print and keep the tables; say whether everything is finished."""
+        targets = self.targets(names)
+        self._refuse_early(targets, publish=publish)
         complete = True
-        for target in self.targets(names):
+        for target in targets:
             if target == OVERHEAD:
                 tables = self._overhead() if run else []
             else:
@@ -89,11 +97,19 @@ class Reproduction:
                 complete = complete and left == 0
                 tables = self.tables(target)
             for table in tables:
-                self._keep(table)
+                self._keep(target, table)
                 self.echo(render(table, self.style))
             if publish:
                 self._publish()
         return complete
+
+    def _refuse_early(self, targets: Sequence[str], *, publish: bool) -> None:
+        """Find what is wrong with any target before the first is worked on for hours."""
+        for target in targets:
+            if target != OVERHEAD:
+                self.evaluations(target)
+        if publish:
+            read_page(self._page)
 
     def _overhead(self) -> list[Table]:
         scale = self.choices.scale
@@ -113,23 +129,25 @@ class Reproduction:
             evaluations,
             self.store,
             self.workers,
-            seconds_of=lambda recipe: expected_seconds(recipe, self.store),
+            seconds_of=lambda recipe: expected_seconds(recipe, self.store, self.workers.threads),
             steps_of=steps_of,
             note=self.echo,
         )
 
     def _check_data(self, evaluations: Sequence[Evaluation]) -> None:
         """Refuse a missing dataset before anything is trained."""
-        from sag_vicreg.data import load_dataset
+        from sag_vicreg.data import check_dataset
 
         needed = {recipe.dataset.name for e in evaluations for recipe in e.recipes}
         for name in sorted(needed | {e.images.dataset for e in evaluations}):
-            load_dataset(name, split="test", max_images=1)
+            check_dataset(name)
 
     def estimate(self, names: Sequence[str]) -> None:
         """Print every model that would be trained, its size, and a measured estimate of time."""
         require_train_extra("reproduce --dry-run")
         total = 0.0
+        # Tables share models and evaluations: each is counted where it is first needed.
+        counted: set[str] = set()
         for target in self.targets(names):
             if target == OVERHEAD:
                 continue
@@ -139,7 +157,10 @@ class Reproduction:
                 f"{len(todo.to_train)} models to train, {len(todo.trained)} trained"
             )
             for recipe in todo.to_train:
-                seconds = seconds_of(recipe, self.store)
+                if recipe.digest() in counted:
+                    continue
+                counted.add(recipe.digest())
+                seconds = seconds_of(recipe, self.store, self.workers.threads)
                 steps = steps_of(recipe)
                 left = seconds * (1 - min(self.store.steps_done(recipe) / steps, 1))
                 total += left
@@ -147,15 +168,26 @@ class Reproduction:
                     f"  {model_label(recipe)}: {recipe.backbone.name}, {steps:,} steps of "
                     f"{recipe.batch_size}, {seconds / steps:.3f} s a step, {_duration(left)}"
                 )
-            total += len(todo.to_evaluate) * EVALUATION_SECONDS
+            new = {evaluation.key for evaluation in todo.to_evaluate} - counted
+            counted |= new
+            total += len(new) * EVALUATION_SECONDS
         self.echo(
             f"estimated time with {self.workers.jobs} at once: about "
             f"{_duration(total / self.workers.jobs)}"
         )
 
-    def _keep(self, table: Table) -> None:
+    def _keep(self, target: str, table: Table) -> None:
+        """Write the table in every format; a rehearsal does not overwrite the real thing."""
+        # A stage of the replication has one scale.
+        name = table.name if target in STAGES else f"{table.name}-{self.choices.scale}"
         for style, suffix in SUFFIXES.items():
-            write_text(self.store.root / "tables" / f"{table.name}{suffix}", render(table, style))
+            write_text(self.store.root / "tables" / f"{name}{suffix}", render(table, style))
+
+    @property
+    def _page(self) -> Path:
+        """Where the page of the published results is: beside their folder, by its name."""
+        (folder,) = self.store.published
+        return folder.parent.with_suffix(".md")
 
     def _publish(self) -> None:
         """Copy finished results of the replication beside its page and rewrite the page."""
@@ -166,7 +198,7 @@ class Reproduction:
         for key, result in results.items():
             if key in wanted and not (folder / result.file_name).is_file():
                 result.write(folder)
-        update_page(folder.parent.with_suffix(".md"), self.store.results())
+        update_page(self._page, self.store.results())
         self.echo(f"published to {folder}")
 
 

@@ -7,7 +7,6 @@ from sag_vicreg.errors import InputError, unknown_name
 from sag_vicreg.experiments.assemble import assemble
 from sag_vicreg.experiments.declarations import (
     DECLARATIONS,
-    METHOD_LABELS,
     Declaration,
     Setting,
     declaration,
@@ -16,7 +15,7 @@ from sag_vicreg.experiments.plan import Evaluation, evaluations_of, no_overrides
 from sag_vicreg.experiments.results import Result
 from sag_vicreg.experiments.search import tuned_by
 from sag_vicreg.experiments.tables import Table
-from sag_vicreg.recipes import SCALES
+from sag_vicreg.recipes import METHOD_LABELS, SCALES
 
 
 @dataclass(frozen=True)
@@ -57,10 +56,14 @@ class TableRequest:
 
     def _rates(self) -> str:
         """Name the rates: at this scale a search may have chosen them."""
-        rates = {
-            METHOD_LABELS[e.method]: f"{e.recipes[0].optimizer.base_lr:g}" for e in self.evaluations
-        }
-        return ", ".join(f"{label} {rate}" for label, rate in rates.items())
+        rates: dict[str, dict[str, str]] = {}
+        for (setting, method), planned in self.planned.items():
+            rate = f"{planned[0].recipes[0].optimizer.base_lr:g}"
+            rates.setdefault(METHOD_LABELS[method], {})[setting] = rate
+        return ", ".join(
+            f"{label} {' and '.join(dict.fromkeys(by_setting.values()))}"
+            for label, by_setting in rates.items()
+        )
 
     def table(self, results: Mapping[str, Result]) -> Table:
         """Assemble from what is finished; notes name what is not."""

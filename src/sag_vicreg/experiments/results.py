@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sag_vicreg.artifacts import write_json
+from sag_vicreg.artifacts import finished_files, write_json
 from sag_vicreg.errors import InputError
 from sag_vicreg.experiments.plan import Evaluation
 from sag_vicreg.experiments.tables import Score
@@ -79,7 +79,8 @@ def read_result(path: Path) -> Result:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         spreads = {key: Spread(**value) for key, value in content.pop("half_samples").items()}
-        return Result(**content, half_samples=spreads)
+        measures = tuple(content.pop("measures", ()))
+        return Result(**content, half_samples=spreads, measures=measures)
     except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
         raise InputError(
             f"{path} is not a result of `reproduce` ({error}): move it away"
@@ -90,7 +91,7 @@ def read_results(folders: Iterable[Path]) -> dict[str, Result]:
     """All results in ``folders`` by key; a missing folder holds none."""
     found: dict[str, Result] = {}
     for folder in folders:
-        for path in sorted(folder.glob("*.json")):
+        for path in finished_files(folder, "*.json"):
             result = read_result(path)
             found[result.key] = result
     return found

@@ -38,10 +38,9 @@ def embed_once(run: Run, images: ImageSet, max_images: int | None = None) -> Emb
     the recipe's dataset, another seed's test images would be among the training images.
     """
     seed = load_recipe(run.recipe).dataset.seed
-    limit = "" if max_images is None else f"-{max_images}"
-    drawn = f"-seed{seed}" if seed else ""
-    name = f"{images.dataset}-{images.split}-{images.classes}{limit}{drawn}.parquet"
-    path = run.embeddings / name
+    path = run.embedding_file(
+        images.dataset, images.split, images.classes, max_images=max_images, seed=seed
+    )
     if path.is_file():
         return read_embeddings(path)
     from sag_vicreg.training import embed

@@ -39,9 +39,9 @@ def walk_pairs(run: Run, *, count: int = 5, seed: int = 0) -> Pairs:
     """
     import torch
 
-    from sag_vicreg.data import load_dataset, make_views
     from sag_vicreg.methods.two_views import TwoViewMethod
     from sag_vicreg.pairing import neighbor_affinity, random_walk
+    from sag_vicreg.training.inputs import load_images, recipe_views
     from sag_vicreg.training.restore import restore_method
 
     recipe = load_recipe(run.recipe)
@@ -54,21 +54,11 @@ def walk_pairs(run: Run, *, count: int = 5, seed: int = 0) -> Pairs:
     trained = recipe.method
     walk = trained if isinstance(trained, WalkSettings) else WalkSettings()
 
-    section = recipe.dataset
-    data = load_dataset(
-        section.name,
-        split="train",
-        classes=section.classes,
-        image_size=section.image_size,
-        max_images=section.max_images,
-        seed=section.seed,
-    )
+    data = load_images(recipe, "train", root=None)
     generator = torch.Generator().manual_seed(seed)
     rows = torch.randperm(len(data), generator=generator)[: recipe.batch_size]
     images = data.batch(rows)
-    views = make_views(recipe.views.kind, section.image_size, crop_scale=recipe.views.crop_scale)(
-        images, generator=generator
-    )
+    views = recipe_views(recipe)(images, generator=generator)
     with torch.inference_mode():
         z, z_prime = method.embed(views)
         affinity = neighbor_affinity(

@@ -33,7 +33,9 @@ def train_model(recipe: Recipe, store: Store, threads: int | None) -> str:
         except TrainingStopped as error:
             store.remember_failure(recipe, str(error))
         finally:
-            store.add_train_seconds(recipe, time.perf_counter() - started)
+            # A training that ended before it began leaves no folder that could not be begun again.
+            if run.recipe.is_file():
+                store.add_train_seconds(recipe, time.perf_counter() - started)
     return DONE
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from sag_vicreg.artifacts import atomic_path
+from sag_vicreg.artifacts import atomic_path, check_writable
 from sag_vicreg.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,10 +52,11 @@ def figure_style() -> Iterator[None]:
 
 
 def check_figure_path(path: Path | str) -> Path:
-    """Refuse a suffix no figure can be written in, before any work is done."""
+    """Refuse a path no figure can be written to, before any work is done."""
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise InputError(f"cannot draw to {path}: the name must end in {', '.join(FORMATS)}")
+    check_writable(path)
     return path
 
 

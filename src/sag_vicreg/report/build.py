@@ -25,13 +25,10 @@ from sag_vicreg.report.headline import (
 from sag_vicreg.report.lines import ScoreLines, score_lines
 from sag_vicreg.report.maps import map_models
 from sag_vicreg.report.page import page_data, render
-from sag_vicreg.report.points import Points, gather_points
+from sag_vicreg.report.points import Points, gather_points, models_to_show
 from sag_vicreg.report.sources import Sources, open_sources
 from sag_vicreg.report.tables import Cell, Row, Table, number, plus_minus
 from sag_vicreg.report.trees import build_trees
-
-# Maps, trees and neighbours are shown for this many models: two at a time, from short lists.
-MOST_MODELS = 6
 
 
 def build_report(
@@ -88,7 +85,7 @@ def build_report(
         )
     check_writable(out)
     found = open_sources(sources)
-    shown_models = [model for model in found.models if model.embeddings][:MOST_MODELS]
+    shown_models = models_to_show(found.models, embeddings)
     points = gather_points(shown_models, which=embeddings, hierarchy=hierarchy)
     rows = points.sample(max_points, seed) if points else np.arange(0)
     explore = points is not None and len(rows) >= 3

@@ -13,7 +13,6 @@ from sag_vicreg.report.sources import Model
 MOST_POINTS = 400
 TRAINING = {
     "loss": ("Loss", "What the optimiser sees: the weighted sum."),
-    "total": ("Loss", "What the optimiser sees: the weighted sum."),
     "invariance": ("Invariance", "How far paired embeddings are from each other."),
     "variance": ("Variance", "Hinge: 0 once every dimension varies enough."),
     "covariance": ("Covariance", "How much dimensions repeat each other."),

@@ -178,10 +178,13 @@ def run_headline(model: Model, points: Points | None) -> Headline:
     """One run: what it ended with."""
     cards = []
     scores = flatten(model.results or {})
-    for key, label in (("knn.level1", "k-NN, coarsest level"), ("rankme", "RankMe")):
+    for key, label in (
+        ("knn.level1", "k-NN, coarsest level"),
+        ("label_free.rankme", "RankMe"),
+    ):
         if key in scores:
             cards.append(Card(label, number(scores[key])))
-    logged = {"total": "Final loss", "loss": "Final loss", "nontrivial": "Non-trivial pairs"}
+    logged = {"loss": "Final loss", "nontrivial": "Non-trivial pairs"}
     for key, label in logged.items():
         column = model.metrics.get(key)
         if column is not None and np.isfinite(column).any():

@@ -1,5 +1,6 @@
 """The images all models of a report embed: the same rows in every model, with class and levels."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,9 @@ from sag_vicreg.artifacts import Embeddings, align_all
 from sag_vicreg.errors import InputError
 from sag_vicreg.hierarchy import Hierarchy, hierarchy_names, load_hierarchy
 from sag_vicreg.report.sources import Model
+
+# Scores, maps, trees and neighbours are of this many models: two at a time, from short lists.
+MOST_MODELS = 6
 
 FloatArray = NDArray[np.floating[Any]]
 
@@ -72,6 +76,24 @@ class Points:
             members = order[self.labels[order] == label]
             rank[members] = np.arange(len(members))
         return np.sort(order[np.argsort(rank[order], kind="stable")[:most]])
+
+
+def models_to_show(models: Sequence[Model], which: str | None) -> list[Model]:
+    """Choose whose images are compared, at most :data:`MOST_MODELS`.
+
+    All that were named; and of the runs found below a folder those that have one embedding file in
+    common, with the named ones and with as many of each other as possible.
+    """
+    embedded = [model for model in models if model.embeddings]
+    needed = [set(model.embeddings) for model in embedded if model.named and model.recipe]
+    found = Counter(name for m in embedded if not m.named for name in m.embeddings)
+    shared = [name for name in found if all(name in files for files in needed)]
+    if shared:
+        # Held-out images before training images, where as many have either.
+        most = max(sorted(shared), key=lambda name: (found[name], "test" in name))
+        asked = which if which in shared else most
+        embedded = [model for model in embedded if model.named or asked in model.embeddings]
+    return embedded[:MOST_MODELS]
 
 
 def gather_points(

@@ -6,32 +6,27 @@ Everything is read from artifacts; nothing is trained or embedded here.
 import csv
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.artifacts import Embeddings, Run, read_embeddings
+from sag_vicreg.artifacts import THUMBNAILS, Embeddings, Run, finished_files, read_embeddings
 from sag_vicreg.errors import InputError
-from sag_vicreg.recipes import Recipe, load_recipe
-
-THUMBNAILS = "thumbnails.parquet"
-METHOD_NAMES = {
-    "vicreg": "VICReg",
-    "sag-vicreg": "SAG-VICReg",
-    "simclr": "SimCLR",
-    "barlow-twins": "Barlow Twins",
-    "dino": "DINO",
-    "mae": "MAE",
-    "i-jepa": "I-JEPA",
-}
+from sag_vicreg.recipes import METHOD_LABELS, Recipe, load_recipe
 
 
 @dataclass(frozen=True)
 class Model:
-    """One model: a run folder, or an embedding file alone."""
+    """One model: a run folder, or an embedding file alone.
+
+    Attributes
+    ----------
+    named
+        Whether its path was given; otherwise it was found below a folder that was.
+    """
 
     name: str
     path: Path
@@ -39,6 +34,12 @@ class Model:
     metrics: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     embeddings: Mapping[str, Path] = field(default_factory=dict)
     results: Mapping[str, Any] | None = None
+    named: bool = True
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is a recipe and nothing else yet."""
+        return not self.metrics and not self.embeddings and self.results is None
 
     def read(self, which: str) -> Embeddings:
         """Read the embedding file called ``which``."""
@@ -114,9 +115,15 @@ def open_sources(paths: Sequence[Path | str]) -> Sources:
 
 def _open_folder(folder: Path) -> tuple[list[Model], list[Outcome]]:
     if Run(folder).recipe.is_file():
-        return [_open_run(folder)], []
+        model = _open_run(folder, named=True)
+        if model.is_empty:
+            raise InputError(
+                f"{folder} has a recipe and nothing else yet: "
+                "report it once `sag-vicreg train` has logged its first steps"
+            )
+        return [model], []
     recipes = sorted(folder.rglob("recipe.yaml"))
-    outcomes = [o for path in sorted(folder.rglob("*.json")) if (o := _read_outcome(path))]
+    outcomes = [o for path in finished_files(folder, "**/*.json") if (o := _read_outcome(path))]
     if not recipes and not outcomes:
         what = "is empty" if not any(folder.iterdir()) else "is not a run"
         raise InputError(
@@ -124,7 +131,9 @@ def _open_folder(folder: Path) -> tuple[list[Model], list[Outcome]]:
             "it or below; give a folder that `sag-vicreg train` or `sag-vicreg reproduce` wrote, "
             "or an embedding file"
         )
-    return sorted((_open_run(path.parent) for path in recipes), key=_order), outcomes
+    runs = [_open_run(path.parent, named=False) for path in recipes]
+    # A run that has only begun has nothing to show beside the others.
+    return sorted((run for run in runs if not run.is_empty), key=_order), outcomes
 
 
 def _order(model: Model) -> tuple[int, str, int]:
@@ -135,28 +144,22 @@ def _order(model: Model) -> tuple[int, str, int]:
 
 def method_place(name: str) -> int:
     """Return where a method stands in a list: the baseline first."""
-    methods = list(METHOD_NAMES.values())
+    methods = list(dict.fromkeys(METHOD_LABELS.values()))
     return methods.index(name) if name in methods else len(methods)
 
 
-def _open_run(folder: Path) -> Model:
+def _open_run(folder: Path, *, named: bool) -> Model:
     run = Run(folder)
     recipe = load_recipe(run.recipe)
-    files = sorted(run.embeddings.glob("*.parquet")) if run.embeddings.is_dir() else []
-    model = Model(
-        name=METHOD_NAMES.get(recipe.method.name, recipe.method.name),
+    return Model(
+        name=METHOD_LABELS.get(recipe.method.name, recipe.method.name),
         path=folder,
         recipe=recipe,
         metrics=_read_metrics(run.metrics) if run.metrics.is_file() else {},
-        embeddings={path.stem: path for path in files if path.name != THUMBNAILS},
+        embeddings={path.stem: path for path in run.embedding_files()},
         results=_read_scores(run.results) if run.results.is_file() else None,
+        named=named,
     )
-    if not model.metrics and not model.embeddings and model.results is None:
-        raise InputError(
-            f"{folder} has a recipe and nothing else yet: "
-            "report it once `sag-vicreg train` has logged its first steps"
-        )
-    return model
 
 
 def _read_json(path: Path) -> Any:
@@ -189,7 +192,7 @@ def _read_outcome(path: Path) -> Outcome | None:
         return None
     try:
         return Outcome(
-            method=METHOD_NAMES.get(content["method"], str(content["method"])),
+            method=METHOD_LABELS.get(content["method"], str(content["method"])),
             seed=content["seed"],
             family=content["family"],
             images=dict(content["images"]),
@@ -251,4 +254,4 @@ def _classes(recipe: Recipe) -> str:
 
 
 def _named(model: Model, name: str) -> Model:
-    return Model(name, model.path, model.recipe, model.metrics, model.embeddings, model.results)
+    return replace(model, name=name)

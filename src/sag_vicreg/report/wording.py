@@ -67,7 +67,8 @@ def notices(
     embedded = sum(bool(model.embeddings) for model in sources.models)
     if embedded > len(points.models):
         found.append(
-            f"Trees, map and neighbours show the first {len(points.models)} of {embedded} models."
+            f"Similarities, trees, map and neighbours are of {len(points.models)} of {embedded} "
+            "models: name those you want to see."
         )
     if points.left_out:
         found.append(f"{points.left_out:,} rows that not every model has are left out.")

@@ -8,6 +8,7 @@ import torch
 from PIL import Image
 
 from sag_vicreg.artifacts import (
+    THUMBNAILS,
     Embeddings,
     Run,
     check_embeddings_path,
@@ -77,7 +78,7 @@ def embed(
     embeddings = Embeddings(vectors, np.array(images.ids), np.array(images.label_names()))
     if out is not None:
         write_embeddings(out, embeddings)
-        add_thumbnails(out.parent / "thumbnails.parquet", images)
+        add_thumbnails(out.parent / THUMBNAILS, images)
     return embeddings
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from sag_vicreg.experiments.assemble import assemble
-from sag_vicreg.experiments.declarations import DECLARATIONS, INVARIANCE, METHOD_LABELS
+from sag_vicreg.experiments.declarations import DECLARATIONS, INVARIANCE
 from sag_vicreg.experiments.plan import Evaluation, Overrides
 from sag_vicreg.experiments.replication.comparisons import (
     STRUCTURE,
@@ -30,6 +30,7 @@ from sag_vicreg.experiments.search import (
     tuned_by,
 )
 from sag_vicreg.experiments.tables import Column, Row, Score, Table
+from sag_vicreg.recipes import METHOD_LABELS
 
 Results = Mapping[str, Result]
 STRUCTURE_SCORES = {

@@ -174,17 +174,22 @@ def _image(name: str) -> str:
     return f"![{ALTERNATIVES[name]}]({FOLDER}/{name}.png)"
 
 
-def update_page(path: Path, results: Results) -> None:
-    """Replace what stands between the two markers of ``path``; what people wrote stays."""
-    from sag_vicreg.figures.style import save_figure
-
+def read_page(path: Path) -> tuple[str, str]:
+    """Read what people wrote on the page, before and after the two markers of the rest."""
     if not path.is_file():
         raise InputError(f"no page {path}: --publish regenerates part of an existing one")
     text = path.read_text(encoding="utf-8")
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         raise InputError(f"{path} lacks the line {BEGIN} or {END}: put both back")
     before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
+    return before, rest.partition(END)[2]
+
+
+def update_page(path: Path, results: Results) -> None:
+    """Replace what stands between the two markers of ``path``; what people wrote stays."""
+    from sag_vicreg.figures.style import save_figure
+
+    before, after = read_page(path)
     for name, figure in _figures(results).items():
         save_figure(figure, path.parent / FOLDER / f"{name}.png")
     write_text(path, f"{before}{BEGIN}\n\n{generated_part(results)}\n{END}{after}")
