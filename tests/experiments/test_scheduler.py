@@ -101,6 +101,19 @@ def test_a_task_busy_elsewhere_is_asked_for_again_and_others_go_first() -> None:
     assert order.count("busy") == 3
 
 
+def test_a_task_somebody_is_at_is_not_even_sent_out() -> None:
+    sent: list[str] = []
+    free = iter([False, False, True])
+
+    def work() -> str:
+        sent.append("sent")
+        return DONE
+
+    task = Task("a", "a", work, free=lambda: next(free))
+    assert run_tasks([task], Now(), jobs=1, retry_seconds=0.01) == []
+    assert sent == ["sent"]
+
+
 def _overlap(folder: str, name: str) -> str:
     path = Path(folder) / name
     path.touch()

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sag_vicreg.errors import InputError
-from sag_vicreg.evaluation.checks import check_vectors, unit_rows
+from sag_vicreg.evaluation.centroids import class_centroids
+from sag_vicreg.evaluation.checks import check_vectors
 from sag_vicreg.evaluation.levels import labels_by_level
 from sag_vicreg.hierarchy import Hierarchy
 from sag_vicreg.structure import Tree, ward_tree
@@ -83,9 +84,7 @@ def class_tree_similarity(
     by_name = hierarchy.tree_distance(present)[upper] // 2
     if (by_name == by_name[0]).all():
         return None
-    sums = np.zeros((len(present), points.shape[1]))
-    np.add.at(sums, index, points if geometry == "euclidean" else unit_rows(points))
-    centroids = sums / np.bincount(index)[:, None]
+    centroids = class_centroids(points, index, len(present), unit=geometry != "euclidean")
     if np.allclose(centroids, centroids[0], rtol=1e-9, atol=0):
         return None
     if geometry != "euclidean" and not centroids.any(axis=1).all():

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 
 from sag_vicreg.errors import InputError, unknown_name
 
+# Figure 4b's. `evaluate` has the same by default; importing it would load all of evaluation.
+CLUSTER_COUNTS = tuple(range(20, 201, 20))
 DATASET_LABELS = {
     "imagenet100": "ImageNet-100",
     "imagenet1k": "ImageNet-1k",
@@ -19,7 +21,6 @@ DATASET_LABELS = {
 }
 INVARIANCE = ("simclr", "barlow-twins", "vicreg", "sag-vicreg")
 ON_VIT = ("vicreg-vit", "dino", "mae", "i-jepa", "sag-vicreg-vit")
-CLUSTER_COUNTS = tuple(range(20, 201, 20))
 
 
 @dataclass(frozen=True)

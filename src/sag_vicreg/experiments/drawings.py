@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.artifacts import Embeddings, Run, align_all
+from sag_vicreg.artifacts import Run, align_all
 from sag_vicreg.errors import InputError, require_train_extra, unknown_name
 from sag_vicreg.experiments.declarations import ImageSet
 from sag_vicreg.experiments.rand_figures import (
@@ -97,14 +97,9 @@ def _pixels(images: ImageSet, ids: Sequence[str], *, seed: int) -> list[NDArray[
     return [np.asarray(image) for image in batch.permute(0, 2, 3, 1).numpy()]
 
 
-def _unit(embeddings: Embeddings) -> NDArray[np.float64]:
-    vectors: NDArray[np.float64] = embeddings.vectors.astype(np.float64)
-    norms: NDArray[np.float64] = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.maximum(norms, 1e-12)
-
-
 def draw_figure_query(sources: Sources) -> "Figure":
     """Figure 2: a query of unseen classes and its nearest images under each model."""
+    from sag_vicreg.evaluation.checks import unit_rows
     from sag_vicreg.figures.query import Ranked, draw_query
 
     recipes = _need_runs(sources, 2, "query")
@@ -127,7 +122,7 @@ def draw_figure_query(sources: Sources) -> "Figure":
         query = int(found[0])
     rows = []
     for recipe, embeddings in zip(recipes, sets, strict=True):
-        unit = _unit(embeddings)
+        unit = unit_rows(embeddings.vectors)
         cosines = unit @ unit[query]
         nearest = [int(i) for i in np.argsort(-cosines, kind="stable") if i != query]
         nearest = nearest[: sources.count]
@@ -167,6 +162,7 @@ def draw_figure_pairs(sources: Sources) -> "Figure":
 
 def draw_figure_centroids(sources: Sources) -> "Figure":
     """Figure 6: UMAP of the class centroids of another dataset, one panel a model."""
+    from sag_vicreg.evaluation.centroids import class_centroids
     from sag_vicreg.evaluation.plane import project
     from sag_vicreg.figures.centroids import draw_centroids
 
@@ -178,9 +174,9 @@ def draw_figure_centroids(sources: Sources) -> "Figure":
     for folder, title in zip(sources.runs, titles, strict=True):
         embeddings = embed_once(Run(folder), images)
         assert embeddings.labels is not None
-        names = sorted({str(label) for label in embeddings.labels})
-        unit = _unit(embeddings)
-        centroids = np.stack([unit[embeddings.labels == name].mean(axis=0) for name in names])
+        classes, index = np.unique(embeddings.labels.astype(np.str_), return_inverse=True)
+        names = classes.tolist()
+        centroids = class_centroids(embeddings.vectors, index, len(names))
         # What is still the same title differs by its folder.
         panel = title if titles.count(title) == 1 else f"{title} ({folder})"
         panels[panel] = project(centroids, seed=sources.seed)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from sag_vicreg.experiments.executors import ClusterExecutor, process_executor
@@ -107,6 +108,7 @@ def run_grid(
                     (recipe, store, workers.threads),
                     seconds=seconds_of(recipe),
                     progress=_progress(store, recipe, steps_of(recipe)),
+                    free=partial(store.is_free, recipe.digest()),
                 )
         tasks[evaluation.key] = Task(
             evaluation.key,
@@ -115,6 +117,7 @@ def run_grid(
             (evaluation, store, workers.threads),
             needs=tuple(recipe.digest() for recipe in evaluation.recipes),
             seconds=EVALUATION_SECONDS,
+            free=partial(store.is_free, evaluation.key),
         )
     if not tasks:
         return []

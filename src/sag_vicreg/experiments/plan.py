@@ -22,7 +22,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "structure": {"geometry": "cosine", "lca": "level", "half_samples": 10, "max_images": 10_000},
     "levels": {"k": 20, "probe_seeds": 1},
     "rand": {"cluster_counts": list(CLUSTER_COUNTS), "max_images": 10_000},
-    # Held-out training images of the training classes: a search must not look at test images.
+    # Training images, one half voting on the other: a search must not look at test images.
     "selection": {"k": 20, "max_images": 10_000},
 }
 

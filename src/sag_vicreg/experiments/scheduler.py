@@ -41,7 +41,8 @@ class Executor(Protocol):
 class Task:
     """A function, its arguments, the keys of tasks it needs, and its estimated seconds.
 
-    ``progress`` says, while the task runs, which share of it is done.
+    ``progress`` says, while the task runs, which share of it is done. ``free`` says whether nobody
+    else is at it: asked here first, since on a cluster a job that finds out costs an allocation.
     """
 
     key: str
@@ -51,6 +52,7 @@ class Task:
     needs: tuple[str, ...] = ()
     seconds: float = 1.0
     progress: Callable[[], float] = field(default=lambda: 0.0)
+    free: Callable[[], bool] = field(default=lambda: True)
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,11 @@ def run_tasks(
             task = waiting[key]
             ready = all(need in done or need not in known for need in task.needs)
             early = time.monotonic() < not_before.get(key, 0.0)
-            if ready and not early and len(running) < jobs:
+            if not ready or early or len(running) >= jobs:
+                continue
+            if not task.free():
+                not_before[key] = time.monotonic() + retry_seconds
+            else:
                 running[key] = (waiting.pop(key), executor.submit(task.work, *task.arguments))
         for key, (task, future) in list(running.items()):
             if not future.done():

@@ -106,6 +106,11 @@ class Store:
         finally:
             lock.release()
 
+    def is_free(self, key: str) -> bool:
+        """Whether nobody is at a model or an evaluation just now."""
+        with self.hold(key) as mine:
+            return mine
+
     def step_seconds(self) -> dict[str, float]:
         """Read measured seconds a step, by the shape of a step."""
         return dict(_read(self.root / "steps.json"))

@@ -120,7 +120,7 @@ def score_charts(lines: Sequence[ScoreLine]) -> list[Chart]:
                         )
                     )
             if series:
-                note = _rand_note(measure, kind)
+                note = _rand_note(measure)
                 ticks = sorted({int(x) for s in series for x in s.x}) if kind == "level" else None
                 charts.append(
                     Chart(
@@ -137,7 +137,7 @@ def score_charts(lines: Sequence[ScoreLine]) -> list[Chart]:
     return charts
 
 
-def _rand_note(measure: str, kind: str) -> str:
+def _rand_note(measure: str) -> str:
     if measure == "rand":
         return "Rises with the number of groups by itself: compare models, not levels."
     return ""

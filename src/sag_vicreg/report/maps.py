@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sag_vicreg.evaluation.centroids import class_centroids
 from sag_vicreg.evaluation.neighbors import Neighbors, nearest
 from sag_vicreg.evaluation.plane import project
 from sag_vicreg.progress import progress_bar
-from sag_vicreg.report.points import FloatArray, Points
+from sag_vicreg.report.points import Points
 
 NEIGHBOURS = 8
 
@@ -20,13 +21,6 @@ class ModelMap:
     points: NDArray[np.float32]
     centroids: NDArray[np.float32] | None
     neighbours: Neighbors
-
-
-def class_centroids(vectors: FloatArray, labels: NDArray[np.int64], n_classes: int) -> FloatArray:
-    """Return the mean vector of each class, (n_classes, d)."""
-    sums = np.zeros((n_classes, vectors.shape[1]))
-    np.add.at(sums, labels, vectors)
-    return sums / np.bincount(labels, minlength=n_classes)[:, None]
 
 
 def map_models(points: Points, rows: NDArray[np.intp], *, seed: int) -> list[ModelMap]:

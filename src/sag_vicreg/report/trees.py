@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sag_vicreg.errors import InputError
-from sag_vicreg.report.maps import class_centroids
-from sag_vicreg.report.points import Points
+from sag_vicreg.evaluation.centroids import class_centroids
+from sag_vicreg.report.points import FloatArray, Points
 from sag_vicreg.structure import Tree, untangle, ward_tree
 
 MOST_CLASSES = 300
@@ -67,6 +67,7 @@ def build_trees(points: Points, rows: NDArray[np.intp], *, seed: int) -> Trees |
     chosen = np.sort(generator.choice(total, size=min(total, most), replace=False))
     if len(chosen) < 3:
         return None
+    matrices: list[FloatArray]
     if by_class:
         assert points.labels is not None
         n_classes = len(points.classes)

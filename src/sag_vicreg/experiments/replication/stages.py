@@ -124,10 +124,10 @@ STAGES = {
 
 @dataclass(frozen=True)
 class StageState:
-    """How far a stage is: its evaluations, how many of them are done, whether it is settled.
+    """How far a stage is: its evaluations, and how many of them are done.
 
-    Later stages hang on the learning-rate search: before it is complete their recipes are not
-    known, so none of their evaluations counts as done.
+    Later stages take the learning rates of the search: before it has ended, their evaluations are
+    planned with those of the recipes.
     """
 
     stage: Stage
