@@ -1,7 +1,6 @@
 """``sag-vicreg evaluate``: embeddings and a class hierarchy in, scores by level out."""
 
 import json
-import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -70,11 +69,10 @@ def evaluate(
     `sag-vicreg evaluate runs/vicreg-0 runs/vicreg-1 runs/sag-vicreg-0 runs/sag-vicreg-1`
     """
     from sag_vicreg.artifacts import check_writable, read_embeddings, write_json
-    from sag_vicreg.cli.evaluate_tables import print_comparison, print_one
+    from sag_vicreg.cli.evaluate_tables import draw, print_comparison, print_one
     from sag_vicreg.errors import InputError
-    from sag_vicreg.evaluation import evaluate as evaluate_one
-    from sag_vicreg.evaluation.comparison import Group
-    from sag_vicreg.evaluation.inputs import NO_GROUPS, by_name, find_hierarchy, open_inputs
+    from sag_vicreg.evaluation.inputs import open_inputs
+    from sag_vicreg.evaluation.several import Evaluated, evaluate_inputs, grouped
     from sag_vicreg.figures.style import check_figure_path, save_figure
 
     if plot is not None:
@@ -85,64 +83,54 @@ def evaluate(
         raise InputError(
             f"--view belongs to one input, {len(inputs)} were given: evaluate it alone"
         )
-    options: dict[str, Any] = {
-        "view": None if view is None else read_embeddings(view),
-        "k": k,
-        "vote": vote,
-        "temperature": temperature,
-        "seeds": range(probe_seeds),
-        "n_neighbors": neighbors,
-        "cluster_counts": _numbers(clusters),
-    }
     opened = open_inputs(inputs, train or ())
-    sets = [each.read() for each in opened]
-    tree_name, tree = find_hierarchy(
-        hierarchy, opened, [part.labels for pair in sets for part in pair if part is not None]
-    )
-    if tree_name == NO_GROUPS:
-        sets = [
-            (by_name(test), None if training is None else by_name(training))
-            for test, training in sets
-        ]
-    found, contents = [], list[dict[str, Any]]()
-    for each, (test, training) in zip(opened, sets, strict=True):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", UserWarning)
-            found.append(evaluate_one(test, tree, train=training, **options))
-        for warning in caught:
-            typer.secho(f"warning: {each.test}: {warning.message}", err=True, fg="red", bold=True)
-        files = {"test": str(each.test), "train": None if each.train is None else str(each.train)}
-        contents.append({"name": each.name, "hierarchy": tree_name, "files": files})
-        contents[-1] |= found[-1].to_dict()
-        if each.run is not None and (len(opened) > 1 or out is None):
-            write_json(each.run.results, contents[-1])
 
-    names = list(dict.fromkeys(each.name for each in opened))
-    groups = [
-        Group(name, tuple(f for f, each in zip(found, opened, strict=True) if each.name == name))
-        for name in names
-    ]
-    content: dict[str, Any] = contents[0]
-    if len(opened) > 1:
-        content = {"groups": [group.to_dict() for group in groups], "inputs": contents}
-    if out is None and len(opened) == 1 and opened[0].run is not None:
-        out = opened[0].run.results
+    def keep(done: Evaluated) -> None:
+        """Write a run's own results at once: an interruption later costs only the rest."""
+        run = done.source.run
+        if run is not None and (len(opened) > 1 or out is None):
+            write_json(run.results, done.to_dict())
+
+    found = evaluate_inputs(
+        opened,
+        hierarchy,
+        each=keep,
+        warn=_warn,
+        view=None if view is None else read_embeddings(view),
+        k=k,
+        vote=vote,
+        temperature=temperature,
+        seeds=range(probe_seeds),
+        n_neighbors=neighbors,
+        cluster_counts=_numbers(clusters),
+    )
+    groups, first = grouped(found), found[0]
+    content: dict[str, Any] = first.to_dict()
+    if len(found) > 1:
+        content = {
+            "groups": [group.to_dict() for group in groups],
+            "inputs": [done.to_dict() for done in found],
+        }
+    if out is None and len(found) == 1 and first.source.run is not None:
+        out = first.source.run.results
     elif out is not None or not as_json:
         out = out or Path("results.json")
         write_json(out, content)
     if as_json:
         typer.echo(json.dumps(content, indent=2, allow_nan=False))
-    elif len(opened) == 1:
-        print_one(found[0], opened[0].name, tree_name)
+    elif len(found) == 1:
+        print_one(first.scores, first.source.name, first.hierarchy)
     else:
-        print_comparison(groups, tree_name)
+        print_comparison(groups, first.hierarchy)
     if out is not None:
         typer.echo(f"wrote {out}", err=True)
     if plot is not None:
-        from sag_vicreg.cli.evaluate_tables import draw
-
         save_figure(draw(groups), plot)
         typer.echo(f"drew {plot}", err=True)
+
+
+def _warn(line: str) -> None:
+    typer.secho(f"warning: {line}", err=True, fg="red", bold=True)
 
 
 def _numbers(text: str | None) -> list[int] | None:

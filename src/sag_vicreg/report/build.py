@@ -18,6 +18,7 @@ from sag_vicreg.report.headline import (
     Headline,
     compare_models,
     half_pairs,
+    model_pairs,
     reproduction_headline,
     run_headline,
     structure_headline,
@@ -74,15 +75,7 @@ def build_report(
         ``out``.
     """
     out = Path(out)
-    if not 3 <= max_points <= 65_535:
-        raise InputError(f"max_points is {max_points}: choose 3 to 65535")
-    if seed < 0:
-        raise InputError(f"seed is {seed}: choose 0 or more")
-    if half_samples < 0 or half_samples == 1:
-        raise InputError(
-            f"half_samples is {half_samples}: choose 0 for none, or at least 2, as a deviation "
-            "needs two"
-        )
+    _check_options(max_points=max_points, half_samples=half_samples, seed=seed)
     check_writable(out)
     found = open_sources(sources)
     shown_models = models_to_show(found.models, embeddings)
@@ -109,14 +102,15 @@ def build_report(
         start=start,
     )
     groups = _chart_groups(charts, lines.common)
-    sections = [
-        ("scores", "Scores", bool(headline.cards or headline.tables or headline.about)),
-        ("trees", "Trees", trees is not None),
-        ("map", "Map", bool(maps)),
-        ("neighbours", "Neighbours", bool(maps)),
-        *((group["id"], group["title"], True) for group in groups),
-        ("made", "How it was made", True),
-    ]
+    sections = {
+        "scores": ("Scores", bool(headline.cards or headline.tables or headline.about)),
+        "trees": ("Trees", trees is not None),
+        "map": ("Map", bool(maps)),
+        "neighbours": ("Neighbours", bool(maps)),
+        **{group["id"]: (group["title"], True) for group in groups},
+        "made": ("How it was made", True),
+    }
+    titles = {name: title for name, (title, shown) in sections.items() if shown}
     own = _command(
         sources,
         out,
@@ -131,8 +125,8 @@ def build_report(
         "title": title or wording.page_title(found, halves),
         "lead": wording.lead(found, points),
         "notices": wording.notices(found, points, len(rows), trees, has_images=atlas is not None),
-        "sections": [{"id": i, "title": t} for i, t, shown in sections if shown],
-        "shown": {i for i, _, shown in sections if shown},
+        "sections": [{"id": name, "title": title} for name, title in titles.items()],
+        "shown": set(titles),
         "headline": headline,
         "explore": bool(maps),
         "noun": points.noun if points else "",
@@ -152,6 +146,18 @@ def build_report(
     }
     write_text(out, render(context, data))
     return out
+
+
+def _check_options(*, max_points: int, half_samples: int, seed: int) -> None:
+    if not 3 <= max_points <= 65_535:
+        raise InputError(f"max_points is {max_points}: choose 3 to 65535")
+    if seed < 0:
+        raise InputError(f"seed is {seed}: choose 0 or more")
+    if half_samples < 0 or half_samples == 1:
+        raise InputError(
+            f"half_samples is {half_samples}: choose 0 for none, or at least 2, as a deviation "
+            "needs two"
+        )
 
 
 def _command(sources: Sequence[Path | str], out: Path, **options: Any) -> str:
@@ -179,12 +185,16 @@ def _headline(
         single = run_headline(found.models[0], points) if found.models else None
         # A reproduction of other tables has no structure to begin with: its charts come first.
         return reproduced or single or Headline("", "", (), ()), [], (0, None)
-    rows, pairs = compare_models(points, half_samples=half_samples, seed=seed)
+    pairs = model_pairs(points.models)
     halves = list(half_pairs(points.models))
+    first = next(iter(pairs.values()))
+    if reproduced is not None:
+        return reproduced, halves, first
+    rows = compare_models(points, pairs, half_samples=half_samples, seed=seed)
     computed = structure_headline(
         rows, halves=bool(halves), half_samples=half_samples, noun=points.noun
     )
-    return reproduced or computed, halves, next(iter(pairs.values()))
+    return computed, halves, first
 
 
 def _atlas(points: Points, rows: NDArray[np.intp]) -> Atlas | None:

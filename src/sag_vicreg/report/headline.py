@@ -1,7 +1,7 @@
 """The first thing a reader sees: which sets agree, by how much, and how sure that is."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,19 +57,22 @@ def half_pairs(models: Sequence[Model]) -> dict[str, tuple[int, int]]:
     }
 
 
-def compare_models(
-    points: Points, *, half_samples: int, seed: int
-) -> tuple[list[Scores], dict[str, tuple[int, int]]]:
-    """Compare the halves of each method, or every two models where there are no halves."""
-    pairs = half_pairs(points.models)
+def model_pairs(models: Sequence[Model]) -> dict[str, tuple[int, int]]:
+    """Pair the halves of each method, or every two models where there are no halves."""
+    pairs = half_pairs(models)
     if not pairs:
-        names = [model.name for model in points.models]
         pairs = {
-            f"{names[a]} and {names[b]}": (a, b)
-            for a in range(len(names))
-            for b in range(a + 1, len(names))
+            f"{models[a].name} and {models[b].name}": (a, b)
+            for a in range(len(models))
+            for b in range(a + 1, len(models))
         }
-    pairs = dict(list(pairs.items())[:MOST_PAIRS])
+    return dict(list(pairs.items())[:MOST_PAIRS])
+
+
+def compare_models(
+    points: Points, pairs: Mapping[str, tuple[int, int]], *, half_samples: int, seed: int
+) -> list[Scores]:
+    """Compare the trees of each pair of models."""
     rows = []
     for name, (a, b) in track(list(pairs.items()), "comparing trees"):
         try:
@@ -90,7 +93,7 @@ def compare_models(
             halves = dict(zip(STRUCTURE, map(Halves, means, deviations), strict=True))
         values = dict(zip(STRUCTURE, found.values().tolist(), strict=True))
         rows.append(Scores(name, values, halves=halves))
-    return rows, pairs
+    return rows
 
 
 def how_to_read(noun: str) -> str:
