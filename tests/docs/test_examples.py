@@ -72,7 +72,7 @@ def smoke(words: list[str]) -> list[str]:
     """The same command at the smallest scale."""
     # Click takes the last of a repeated option.
     words = [*words, *SMALLER.get(words[0], ())]
-    if words[0] not in SCALED or "--resume" in words or "--dry-run" in words:
+    if words[0] not in SCALED or "--resume" in words:
         return words
     if "--scale" not in words:
         return [*words, "--scale", "smoke"]

@@ -12,6 +12,7 @@ import pytest
 
 from sag_vicreg.errors import InputError
 from sag_vicreg.experiments.executors import ClusterExecutor, process_executor
+from sag_vicreg.experiments.grid import Workers
 from sag_vicreg.experiments.scheduler import BUSY, DONE, Task, run_tasks
 from sag_vicreg.experiments.store import Store
 
@@ -112,6 +113,20 @@ def test_a_task_somebody_is_at_is_not_even_sent_out() -> None:
     task = Task("a", "a", work, free=lambda: next(free))
     assert run_tasks([task], Now(), jobs=1, retry_seconds=0.01) == []
     assert sent == ["sent"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "threads"), [(None, 4), ("1", 1), ("2,1", 2), ("64", 4), ("0", 1), ("many", 4)]
+)
+def test_jobs_share_the_cores_and_no_job_takes_more_than_it_may(
+    asked: str | None, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if asked is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", asked)
+    assert Workers(jobs=2).threads == threads
+    assert Workers(jobs=2, cluster="slurm").threads is None
 
 
 def _overlap(folder: str, name: str) -> str:

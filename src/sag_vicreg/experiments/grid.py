@@ -58,8 +58,15 @@ class Workers:
 
     @property
     def threads(self) -> int | None:
-        """Return this machine's cores shared between jobs; on a cluster the job's own."""
-        return None if self.cluster else max(1, (os.cpu_count() or 1) // self.jobs)
+        """Return this machine's cores shared between jobs; on a cluster the job's own.
+
+        ``OMP_NUM_THREADS`` may ask for fewer, as everywhere.
+        """
+        if self.cluster:
+            return None
+        share = max(1, (os.cpu_count() or 1) // self.jobs)
+        asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+        return min(share, max(1, int(asked))) if asked.isdecimal() else share
 
     def executor(self, store: Store) -> AbstractContextManager[Executor]:
         """Return what runs the tasks."""
