@@ -4,10 +4,34 @@ from pathlib import Path
 import pytest
 
 
-@pytest.fixture(scope="session")
-def real_data() -> Path:
-    """The folder of real datasets; tests that ask for it skip where there is none."""
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or leaves files in the user's cache; the processes of one run share theirs."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    monkeypatch.setenv("SAG_VICREG_CACHE", str(shared / "cache"))
+
+
+def _real(name: str) -> Path:
+    """Find a real dataset; tests that ask for one that is not there skip and say so."""
     root = os.environ.get("SAG_VICREG_DATA")
     if not root:
         pytest.skip("SAG_VICREG_DATA is not set: no real datasets on this machine")
-    return Path(root)
+    if not (folder := Path(root) / name).is_dir():
+        pytest.skip(f"no {name} under {root}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def real_cifar100() -> Path:
+    return _real("cifar100")
+
+
+@pytest.fixture(scope="session")
+def real_caltech256() -> Path:
+    return _real("caltech256")
+
+
+@pytest.fixture(scope="session")
+def real_imagenet() -> Path:
+    return _real("imagenet")

@@ -5,6 +5,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -50,20 +51,49 @@ def test_the_command_line_imports_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]", done.stderr
 
 
-def test_the_base_install_answers_and_names_the_missing_extra() -> None:
-    """As without the [train] extra: its packages cannot be found at all."""
-    hide = (
-        "import importlib.util, sys\n"
-        "find = importlib.util.find_spec\n"
-        "absent = {'torch', 'torchvision', 'timm', 'lightly', 'lightning'}\n"
-        "importlib.util.find_spec = lambda n, *a: None if n in absent else find(n, *a)\n"
-        "for name in absent: sys.modules[name] = None\n"
-    )
-    done = run_python(f"{hide}sys.argv[1:] = ['--help']\nfrom sag_vicreg.cli import main; main()")
-    assert done.returncode == 0, done.stderr
+# As without the [train] extra: its packages cannot be found at all.
+WITHOUT_TORCH = """
+import importlib.util, sys
+
+absent = {"torch", "torchvision", "timm", "lightly", "lightning"}
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in absent:
+            raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *a: None if name in absent else find(name, *a)
+sys.meta_path.insert(0, Absent())
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["compare", "old.npz", "new.npz"],
+        ["evaluate", "old.npz"],
+        ["report", "old.npz", "new.npz", "--out", "report.html", "--half-samples", "0"],
+    ],
+)
+def test_embeddings_need_no_pytorch(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    vectors = np.random.default_rng(0).normal(size=(10, 4))
+    labels = np.array(["ant", "bee"] * 5)
+    for name in ("old", "new"):
+        np.savez(f"{name}.npz", vectors=vectors, labels=labels)
     done = run_python(
-        f"{hide}from sag_vicreg.errors import require_train_extra; require_train_extra('train')"
+        f"{WITHOUT_TORCH}sys.argv[1:] = {arguments!r}\nfrom sag_vicreg.cli import main; main()"
     )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_base_install_names_the_missing_extra() -> None:
+    ask = "from sag_vicreg.errors import require_train_extra; require_train_extra('train')"
+    done = run_python(WITHOUT_TORCH + ask)
     assert "train needs torch, torchvision, timm, lightly, lightning: pip install" in done.stderr
 
 

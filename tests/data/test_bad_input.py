@@ -119,6 +119,25 @@ def test_half_a_folder(folder: Path, tmp_path: Path) -> None:
         load_dataset(f"folder:{folder / 'ant' / '0.png'}")
 
 
+def test_labels_that_cannot_be(tmp_path: Path) -> None:
+    for split, labels in (("train", ["ant", "bee"]), ("test", [0, 1])):
+        table = pa.table({"image": [b"x"] * 2, "label": labels})
+        pq.write_table(table, tmp_path / f"{split}.parquet")
+    with pytest.raises(InputError, match="not a readable parquet file"):
+        load_dataset(f"parquet:{tmp_path}")
+    empty = pa.table({"image": pa.array([], pa.binary()), "label": pa.array([], pa.int64())})
+    pq.write_table(empty, tmp_path / "empty.parquet")
+    with pytest.raises(InputError, match="has no rows"):
+        load_dataset(f"parquet:{tmp_path / 'empty.parquet'}")
+    features = '{"info": {"features": {"label": {"names": ["ant", "bee"]}}}}'
+    table = pa.table({"image": [b"x"] * 2, "label": ["ant", "cat"]})
+    pq.write_table(
+        table.replace_schema_metadata({"huggingface": features}), tmp_path / "odd.parquet"
+    )
+    with pytest.raises(InputError, match="holds 'cat', which is none of the 2 classes"):
+        load_dataset(f"parquet:{tmp_path / 'odd.parquet'}")
+
+
 def test_broken_parquet(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"text": ["a"], "label": [0]}), path)

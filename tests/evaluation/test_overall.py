@@ -1,8 +1,8 @@
 """Everything together, and real images: PCA of CIFAR-100's pixels."""
 
-import io
 import json
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -81,18 +81,16 @@ def test_missing_labels_are_refused() -> None:
 
 
 @pytest.mark.real_data
-def test_pixels_of_cifar100_give_sane_numbers_that_rise_with_coarseness(real_data) -> None:
-    import pyarrow.parquet as pq
-    from PIL import Image
+def test_pixels_of_cifar100_give_sane_numbers_that_rise_with_coarseness(
+    real_cifar100: Path,
+) -> None:
+    from sag_vicreg.data import load_dataset
 
     def read(split: str, n: int) -> tuple[np.ndarray, np.ndarray]:
-        (path,) = (real_data / "cifar100").glob(f"{split}-*.parquet")
-        table = pq.read_table(path).slice(0, n)
-        images = [
-            np.asarray(Image.open(io.BytesIO(image["bytes"])).convert("RGB").resize((16, 16)))
-            for image in table["img"].to_pylist()
-        ]
-        return np.stack(images).reshape(n, -1) / 255.0, np.array(table["fine_label"].to_pylist())
+        data = load_dataset(
+            "cifar100", root=real_cifar100, split=split, image_size=16, max_images=n
+        )
+        return data.images.numpy().reshape(n, -1) / 255.0, data.labels.numpy()
 
     (train, train_labels), (test, test_labels) = read("train", 5000), read("test", 1500)
     mean = train.mean(axis=0)

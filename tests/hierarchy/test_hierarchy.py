@@ -31,12 +31,15 @@ def test_cifar100_superclasses_hold_five_classes_each() -> None:
 
 
 @pytest.mark.real_data
-def test_cifar100_is_the_published_tree(real_data: Path) -> None:
-    with (real_data / "cifar100" / "class_hierarchy.csv").open() as lines:
+def test_cifar100_is_the_published_tree(real_cifar100: Path) -> None:
+    path = real_cifar100 / "class_hierarchy.csv"
+    if not path.is_file():
+        pytest.skip(f"no {path.name} beside the images")
+    with path.open() as lines:
         published = sorted(csv.DictReader(lines), key=lambda row: int(row["Number"]))
     tree = load_hierarchy("cifar100")
     assert tree.paths == tuple(tuple(row["Path"].split("/")) for row in published)
-    assert tree == load_hierarchy(real_data / "cifar100" / "class_hierarchy.csv")
+    assert tree == load_hierarchy(path)
 
 
 def test_both_halves_of_shapes_hold_every_group_above_the_classes() -> None:

@@ -179,6 +179,11 @@ def test_an_unknown_recipe_names_the_nearest(name: str, message: str) -> None:
     assert message in str(caught.value)
 
 
+def test_the_scale_is_no_override() -> None:
+    with pytest.raises(InputError, match=r"scale is no key to override.*--scale cpu"):
+        load_recipe("cifar100/vicreg", overrides=["scale=cpu"])
+
+
 def test_an_unknown_scale_and_a_scale_on_a_complete_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown scale 'cpus': did you mean 'cpu'"):
         load_recipe("cifar100/vicreg", scale="cpus")

@@ -14,7 +14,7 @@ from scipy.stats import kstest
 
 from sag_vicreg.artifacts import Embeddings
 from sag_vicreg.errors import InputError
-from sag_vicreg.structure import GEOMETRIES, compare, memory, ward_tree
+from sag_vicreg.structure import GEOMETRIES, compare, compare_all, memory, ward_tree
 
 Floats = npt.NDArray[np.float64]
 RNG = np.random.default_rng(0)
@@ -109,6 +109,32 @@ def test_what_cannot_fit_is_refused_with_the_geometry_that_would(
     monkeypatch.setattr(memory, "available_bytes", lambda: 10_000)
     with pytest.raises(InputError, match="take fewer rows"):
         compare(x, x, geometry="euclidean")
+
+
+def test_a_container_has_what_its_limit_leaves_and_files_it_may_forget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_CGROUP", tmp_path)
+    unlimited = memory.available_bytes()
+    (tmp_path / "memory.current").write_text("90000000\n")
+    (tmp_path / "memory.stat").write_text("anon 9\ninactive_file 40000000\nactive_file 10000000\n")
+    (tmp_path / "memory.max").write_text("max\n")
+    assert unlimited is None or memory.available_bytes() is not None
+    (tmp_path / "memory.max").write_text("100000000\n")
+    assert memory.available_bytes() == 60_000_000
+
+
+@pytest.mark.parametrize("options", [{"lca": "depth"}, {"permutations": -1}, {"half_samples": 1}])
+def test_options_are_refused_before_any_tree_is_built(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sag_vicreg.structure import comparison
+
+    monkeypatch.setattr(comparison, "tree_of_points", lambda *_: pytest.fail("a tree was built"))
+    with pytest.raises(InputError):
+        compare(A, B, **options)
+    with pytest.raises(InputError):
+        compare_all([A, B, A], **options)
 
 
 def test_estimates_are_those_of_the_machine() -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -269,6 +270,40 @@ def test_a_collapsed_embedding_stops_the_run(
     monkeypatch.setattr(Encoder, "embed", lambda *a, **k: embed(*a, **k) * 1e-6 + 1)
     with pytest.raises(InputError, match=r"collapsed at step 5.*step-00000003\.pt is kept"):
         train(tiny_recipe(), tmp_path / "run")
+
+
+def test_an_embedding_of_zeros_has_collapsed_as_well(
+    tiny_recipe: MakeRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sag_vicreg.training.encoder import Encoder
+
+    embed = Encoder.embed
+    monkeypatch.setattr(Encoder, "embed", lambda *a, **k: embed(*a, **k) * 0)
+    with pytest.raises(TrainingStopped, match="collapsed at step 5"):
+        train(tiny_recipe(), tmp_path / "run")
+
+
+def test_one_dead_probe_image_costs_only_the_measures_it_spoils(
+    tiny_recipe: MakeRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sag_vicreg.training.encoder import Encoder
+
+    embed = Encoder.embed
+
+    def dead_first(*arguments: Any, **options: Any) -> Any:
+        vectors = embed(*arguments, **options)
+        vectors[0] = 0
+        return vectors
+
+    monkeypatch.setattr(Encoder, "embed", dead_first)
+    run = train(tiny_recipe(), tmp_path / "run")
+    last = run.metrics.read_text().splitlines()[-1].split(",")
+    header = run.metrics.read_text().splitlines()[0].split(",")
+    row = dict(zip(header, last, strict=True))
+    # A zero vector has no direction for a cosine tree; neighbours and rank do without it.
+    assert row["drift"] == ""
+    assert float(row["knn"]) >= 0
+    assert float(row["rankme"]) > 1
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,16 @@ def test_the_batch_size_does_not_change_an_embedding(finished: Run) -> None:
     np.testing.assert_allclose(few, many, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("content", [b"", b"hello, I am text", b"b", b"\x80\x02.", b"PK\x03\x04"])
+def test_a_file_that_holds_no_weights_is_one_line(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "weights.pt"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        embed("resnet10t", dataset="shapes", max_images=4, image_size=32, weights=path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 def test_a_timm_name_with_weights_from_a_file(finished: Run, tmp_path: Path) -> None:
     from sag_vicreg.methods import make_backbone
 

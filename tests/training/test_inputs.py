@@ -1,6 +1,7 @@
 """Inputs: images in memory or on disk, the same views whoever loads them."""
 
 import csv
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,6 +84,28 @@ def test_a_corrupt_image_met_by_a_worker_is_one_line(
     (error, *_) = [batch for batch in loader if isinstance(batch, InputError)]
     with pytest.raises(InputError, match=r"^[^\n]*\.png is not a readable image[^\n]*$"):
         inputs.views(error, torch.device("cpu"))
+
+
+def test_what_cannot_be_measured_is_left_out_and_the_training_goes_on(
+    on_disk: str, tiny_recipe: MakeRecipe, tmp_path: Path
+) -> None:
+    # Two classes to train on, and a single image of one of them to be tested with.
+    folder = Path(on_disk.removeprefix("folder:"))
+    first, second = sorted(folder.iterdir())
+    for split, classes in (("train", (first, second)), ("test", (first,))):
+        for class_folder in classes:
+            chosen = sorted(class_folder.glob("*.png"))[: None if split == "train" else 1]
+            target = folder / split / class_folder.name
+            target.mkdir(parents=True)
+            for path in chosen:
+                shutil.copy(path, target)
+    for class_folder in (first, second):
+        shutil.rmtree(class_folder)
+    run = train(tiny_recipe("vicreg", f"dataset.name={on_disk}"), tmp_path / "run")
+    with run.metrics.open() as file:
+        last = list(csv.DictReader(file))[-1]
+    assert last["step"] == "10"
+    assert [last[name] for name in ("knn", "rankme", "embedding_std", "drift")] == [""] * 4
 
 
 @pytest.mark.parametrize("extra", ["dataset.max_images=24", "monitor.probe_images=2"])

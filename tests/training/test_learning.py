@@ -55,7 +55,7 @@ def test_a_small_set_is_learnt_well_beyond_the_untrained_backbone(
 @pytest.mark.slow
 @pytest.mark.real_data
 def test_on_real_cifar100_the_loss_falls_and_the_rank_rises(
-    real_data: Path, tmp_path: Path
+    real_cifar100: Path, tmp_path: Path
 ) -> None:
     recipe = load_recipe(
         "cifar100/vicreg",

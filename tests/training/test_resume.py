@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file
 
 from bits import bits
 from sag_vicreg.artifacts import Run
+from sag_vicreg.data import load_dataset
+from sag_vicreg.errors import InputError
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.training import train
 from sag_vicreg.training.checkpoint import CheckpointStore
@@ -109,14 +112,42 @@ def interrupt_after(step: int, recipe: Recipe, folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("method", ["vicreg", "simclr", "barlow-twins"])
-def test_every_method_resumes_exactly(method: str, tiny_recipe: MakeRecipe, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("method", "extra"),
+    [
+        ("vicreg", "optimizer={name: adamw, base_lr: 1e-3}"),
+        ("simclr", "accumulate=2"),
+        ("barlow-twins", "seed=1"),
+    ],
+)
+def test_every_method_resumes_exactly(
+    method: str, extra: str, tiny_recipe: MakeRecipe, tmp_path: Path
+) -> None:
     # AdamW and accumulation as well: other optimiser state, several batches a step.
-    extra = ["accumulate=2"] if method == "simclr" else []
-    recipe = tiny_recipe(method, *extra)
+    recipe = tiny_recipe(method, extra)
     whole = train(recipe, tmp_path / "whole")
     resumed = train(recipe, interrupt_after(6, recipe, tmp_path / "stopped"), resume=True)
     assert_same_run(resumed, whole)
+
+
+def test_other_images_than_before_are_refused(tiny_recipe: MakeRecipe, tmp_path: Path) -> None:
+    drawn = load_dataset("shapes", classes=[0, 9], max_images=60)
+    pictures = tmp_path / "pictures"
+    for index, (image, name) in enumerate(zip(drawn.images, drawn.label_names(), strict=True)):
+        path = pictures / name / f"{index:02d}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image.permute(1, 2, 0).numpy()).save(path)
+    recipe = tiny_recipe("vicreg", f"dataset.name=folder:{pictures}", "dataset.max_images=null")
+    folder = interrupt_after(6, recipe, tmp_path / "run")
+    one = next(pictures.rglob("*.png"))
+    more = [one.with_name(f"more-{index}.png") for index in range(5)]
+    for path in more:
+        shutil.copy(one, path)
+    with pytest.raises(InputError, match=r"holds other images than when .*step-00000006"):
+        train(recipe, folder, resume=True)
+    for path in more:
+        path.unlink()
+    assert train(recipe, folder, resume=True).backbone.is_file()
 
 
 def test_a_finished_run_is_returned_as_it_is(

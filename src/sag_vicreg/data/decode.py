@@ -112,8 +112,7 @@ def _decoded(encoded: EncodedImages, size: int) -> Iterable[_Part]:
     parts = [range(start, min(start + _PART, len(encoded))) for start in starts]
     workers = 0 if len(parts) < _WORTH_WORKERS else (os.cpu_count() or 1)
     if workers:
-        # Read what all images share, a parquet column, before the workers part ways.
-        encoded.source.read(int(encoded.places[0]))
+        encoded.share()
     return DataLoader(
         _Parts(encoded, size),
         sampler=parts,

@@ -77,6 +77,10 @@ class EncodedImages:
         """Select the images at ``indices``, in that order."""
         return EncodedImages(self.source, self.places[indices])
 
+    def share(self) -> None:
+        """Read what all images share, a parquet column, before worker processes part ways."""
+        self.source.read(int(self.places[0]))
+
     def fingerprint(self) -> str:
         """Describe which images these are and their state now."""
         return f"{self.source.fingerprint(self.places)}\n{self.places.tolist()}"

@@ -43,7 +43,13 @@ def load_recipe(
     else:
         content = packaged_recipe(name, scale or "paper")
     # Together, so that their order does not matter: a new name clears only what was there before.
-    content = _lay_over(content, reduce(merge, map(_parse_override, overrides), {}))
+    changes: dict[str, Any] = reduce(merge, map(_parse_override, overrides), {})
+    if "scale" in changes:
+        raise InputError(
+            f"scale is no key to override, since it decides many others: use scale "
+            f"{changes['scale']} instead, on the command line --scale {changes['scale']}"
+        )
+    content = _lay_over(content, changes)
     try:
         return Recipe.model_validate(content)
     except ValidationError as error:

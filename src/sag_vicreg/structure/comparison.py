@@ -138,6 +138,7 @@ def compare(
     >>> 0 < s.lca.spearman < 1
     True
     """
+    _check_options(lca, permutations=permutations, half_samples=half_samples, seed=seed)
     start = time.perf_counter()
     tree_a, tree_b = _trees((a, b), names, geometry, half_samples)
     return _compare_trees(tree_a, tree_b, lca, permutations, half_samples, seed, start)
@@ -157,6 +158,7 @@ def compare_all(
     names = tuple(names or (f"set {index}" for index in range(len(sets))))
     if len(sets) < 2 or len(names) != len(sets):
         raise InputError(f"{len(sets)} sets and {len(names)} names: give at least two, each a name")
+    _check_options(lca, permutations=permutations, half_samples=half_samples, seed=seed)
     start = time.perf_counter()
     trees = _trees(sets, names, geometry, half_samples)
     pairs = {}
@@ -168,6 +170,16 @@ def compare_all(
     for i, tree in enumerate(trees):
         pairs[i, i] = _compare_trees(tree, tree, lca, 0, 0, seed, start)
     return Comparisons(names, pairs)
+
+
+def _check_options(lca: str, **numbers: int) -> None:
+    """Refuse options that no sets could satisfy, before any tree is built."""
+    check_lca(lca)
+    for what, number in numbers.items():
+        if number < 0:
+            raise InputError(f"{what} is {number}: give 0 or more")
+    if numbers["half_samples"] == 1:
+        raise InputError("half_samples is 1: a spread needs at least 2, or 0 for none")
 
 
 def _trees(
@@ -199,13 +211,6 @@ def _compare_trees(
     seed: int,
     start: float,
 ) -> Comparison:
-    check_lca(lca)
-    settings = {"permutations": permutations, "half_samples": half_samples, "seed": seed}
-    for what, number in settings.items():
-        if number < 0:
-            raise InputError(f"{what} is {number}: give 0 or more")
-    if half_samples == 1:
-        raise InputError("half_samples is 1: a spread needs at least 2, or 0 for none")
     scores = score_trees(tree_a, tree_b, lca=lca)
     p_values = spread = None
     if permutations:

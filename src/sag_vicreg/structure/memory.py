@@ -30,15 +30,22 @@ def available_bytes() -> int | None:
                 free = int(line.split()[1]) * 1024
     elif hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    try:  # a container's own limit
-        limit = (_CGROUP / "memory.max").read_text().strip()
+    left = _left_in_container()
+    return min((size for size in (free, left) if size is not None), default=None)
+
+
+def _left_in_container() -> int | None:
+    """Return what a container's own limit leaves; None where there is no limit."""
+    try:
+        limit = int((_CGROUP / "memory.max").read_text())
         used = int((_CGROUP / "memory.current").read_text())
+        lines = (_CGROUP / "memory.stat").read_text().splitlines()
+        held = {name: int(size) for name, size in (line.split() for line in lines)}
     except (OSError, ValueError):
-        return free
-    if limit != "max":
-        left = int(limit) - used
-        free = left if free is None else min(free, left)
-    return free
+        return None
+    # Files that were read count as used until somebody needs the room.
+    reclaimable = ("active_file", "inactive_file", "slab_reclaimable")
+    return limit - used + sum(held.get(name, 0) for name in reclaimable)
 
 
 def check_fits(vectors: npt.NDArray[np.float64], geometry: str) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import timm
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
@@ -103,8 +102,11 @@ def encoder_of_timm(
     try:
         backbone: Any = timm.create_model(name, pretrained=pretrained, num_classes=0)
     except Exception as error:  # whatever a download can fail with
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        if not pretrained:
+            raise InputError(f"timm cannot make {name}: {reason}") from error
         raise InputError(
-            f"cannot get the pretrained weights of {name} ({str(error).splitlines()[0]}): "
+            f"cannot get the pretrained weights of {name} ({reason}): "
             "download them elsewhere and give the file as weights"
         ) from error
     if weights is not None:
@@ -151,8 +153,10 @@ def _read_state(path: Path) -> dict[str, Tensor]:
         raise InputError(
             f"refused {path}: it holds more than tensors and plain values, or is damaged"
         ) from error
-    except (OSError, SafetensorError, RuntimeError, EOFError, ValueError) as error:
-        raise InputError(f"cannot read weights from {path}: {str(error)[:120]}") from error
+    # Foreign bytes can end either reader, which runs nothing in them, in any exception.
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0][:120] or type(error).__name__
+        raise InputError(f"cannot read weights from {path}: {reason}") from error
     content = content.get("state_dict", content) if isinstance(content, dict) else None
     if not content or not all(isinstance(value, Tensor) for value in content.values()):
         raise InputError(f"{path} holds no state dict: a mapping of names to tensors")

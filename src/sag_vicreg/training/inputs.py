@@ -1,6 +1,8 @@
 """From a batch's place in training to its views on the training device."""
 
+import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -88,8 +90,15 @@ class Inputs(Dataset[Loaded]):
         self.workers = 0 if dataset.resident else torch.get_num_threads()
         self.memory_format = torch.channels_last if channels_last else torch.contiguous_format
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """Say which images these are, in which order: a resumed run needs the same."""
+        return hashlib.sha256("\n".join(self.dataset.ids).encode()).hexdigest()[:16]
+
     def loader(self, batches: Batches) -> DataLoader[Loaded]:
         """Load the images of ``batches`` one after the other."""
+        if self.workers and self.dataset.encoded is not None:
+            self.dataset.encoded.share()
         return DataLoader(self, sampler=batches, batch_size=None, num_workers=self.workers)
 
     def __getitem__(self, moment: Moment) -> Loaded:

@@ -1,7 +1,7 @@
 """Seen while it runs: k-NN, rank, spread and structure drift of a fixed set of probe images."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from sag_vicreg.errors import InputError
 from sag_vicreg.evaluation import hierarchical_knn, rankme
 from sag_vicreg.hierarchy import Hierarchy
 from sag_vicreg.recipes import Recipe
@@ -23,7 +24,6 @@ COLLAPSED = 1e-3
 _NEIGHBORS = 20
 # Trees of this many images are compared in well under a second.
 _DRIFT_IMAGES = 500
-_SMALLEST_TREE = 3
 
 Array = NDArray[np.float32]
 
@@ -36,14 +36,16 @@ class Probe:
         self.image_size = recipe.dataset.image_size
         self.bank = load_images(recipe, "train", root=root, max_images=n)
         self.queries = load_images(recipe, "test", root=root, max_images=n)
-        self.classes = Hierarchy(tuple((name,) for name in self.bank.class_names))
+        # Numbers for names: what classes are called is nothing to training.
+        self.classes = Hierarchy(tuple((str(i),) for i in range(len(self.bank.class_names))))
         self._previous: Array | None = None
 
     def measure(self, backbone: nn.Module) -> dict[str, float]:
         """Embed the images and measure them.
 
-        ``knn`` needs more than one class, ``drift`` a measurement before it and enough images for
-        a tree: what cannot be measured is left out, since training needs neither.
+        Each measure asks for something: ``knn`` for more than one class, ``drift`` for a
+        measurement before it and enough images for a tree. What cannot be measured is left out,
+        since training needs none of them.
         """
         with same_threads():
             return self._measure(backbone)
@@ -53,22 +55,32 @@ class Probe:
         bank, queries = encoder.embed(self.bank), encoder.embed(self.queries)
         if not (np.isfinite(bank).all() and np.isfinite(queries).all()):
             raise FloatingPointError("the embedding is not finite")
-        measured = {"rankme": rankme(queries), "embedding_std": spread(queries)}
-        if len(self.bank.labels.unique()) > 1:
-            knn = hierarchical_knn(
-                bank,
-                self.bank.labels.numpy(),
-                queries,
-                self.queries.labels.numpy(),
-                self.classes,
-                k=min(_NEIGHBORS, len(bank)),
-            )
-            measured["knn"] = knn.accuracy[-1]
         followed = queries[:: -(-len(queries) // _DRIFT_IMAGES)]
-        if self._previous is not None and len(followed) >= _SMALLEST_TREE:
-            measured["drift"] = drift(self._previous, followed)
+        measures: dict[str, Callable[[], float]] = {"rankme": lambda: rankme(queries)}
+        if len(queries) > 1:
+            measures["embedding_std"] = lambda: spread(queries)
+        if len(self.bank.labels.unique()) > 1:
+            measures["knn"] = lambda: self._accuracy(bank, queries)
+        if (previous := self._previous) is not None:
+            measures["drift"] = lambda: drift(previous, followed)
         self._previous = followed
+        measured = {}
+        for name, measure in measures.items():
+            with suppress(InputError):
+                measured[name] = measure()
         return measured
+
+    def _accuracy(self, bank: Array, queries: Array) -> float:
+        """Classify the test images by the training images next to them."""
+        knn = hierarchical_knn(
+            bank,
+            self.bank.labels.numpy(),
+            queries,
+            self.queries.labels.numpy(),
+            self.classes,
+            k=min(_NEIGHBORS, len(bank)),
+        )
+        return knn.accuracy[-1]
 
     def state(self) -> Tensor | None:
         """Return what a resumed run needs to measure the same drift."""

@@ -53,7 +53,7 @@ def _cell(value: float | int | None) -> str:
 def _open_board(folder: Path, start: int) -> "SummaryWriter":
     from torch.utils.tensorboard import SummaryWriter
 
-    return SummaryWriter(str(folder), purge_step=start + 1 if start else None)
+    return SummaryWriter(str(folder), purge_step=start + 1)
 
 
 def _drop_rows_after(path: Path, step: int) -> list[str] | None:

@@ -51,6 +51,12 @@ class TrainingModule(pl.LightningModule):
         if newest is not None:
             self.restored = self.checkpoints.load(newest)
             self.start = self.restored["step"]
+            # Checkpoints older than the entry do not say which images they are of.
+            if self.restored.get("images", self.inputs.fingerprint) != self.inputs.fingerprint:
+                raise InputError(
+                    f"{self.plan.recipe.dataset.name} holds other images than when {newest} was "
+                    "written: bring them back to resume, or train anew in another folder"
+                )
             _load_method(self.method, self.restored["method"], newest)
         # No process may write the next checkpoint, and remove this one, before all have read it.
         self.trainer.strategy.barrier()
@@ -121,6 +127,7 @@ class TrainingModule(pl.LightningModule):
             "method": self.method.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "precision": self.trainer.precision_plugin.state_dict(),
+            "images": self.inputs.fingerprint,
         }
 
 

@@ -73,8 +73,8 @@ class Watch(pl.Callback):
             measured = self.probe.measure(module.method.encoder)
         except FloatingPointError as error:
             raise _diverged(str(error), done, module) from error
-        spread = measured["embedding_std"]
-        if spread < COLLAPSED:
+        spread = measured.get("embedding_std")
+        if spread is not None and spread < COLLAPSED:
             raise TrainingStopped(
                 f"the embedding has collapsed at step {done}: all probe images point the same way "
                 f"(spread {spread:.1e} of 1); lower optimizer.base_lr or raise batch_size; "

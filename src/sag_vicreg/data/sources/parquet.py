@@ -99,16 +99,23 @@ class ImageColumn:
     column: str
 
     @cached_property
-    def _cells(self) -> Any:
+    def _cells(self) -> tuple[list[Any], NDArray[np.int64]]:
+        """The column in its chunks, and the row each begins at.
+
+        Not as one array: its 32-bit offsets would end at 2 GiB.
+        """
         import pyarrow as pa
 
-        # One contiguous array, so that row i is found at once.
-        cells = _read_column(self.files, self.column).combine_chunks()
-        return cells.field("bytes") if pa.types.is_struct(cells.type) else cells
+        column = _read_column(self.files, self.column)
+        struct = pa.types.is_struct(column.type)
+        chunks = [chunk.field("bytes") if struct else chunk for chunk in column.chunks]
+        return chunks, np.cumsum([0, *map(len, chunks)])
 
     def read(self, place: int) -> bytes | None:
         """Read one cell."""
-        data: bytes | None = self._cells[place].as_py()
+        chunks, starts = self._cells
+        chunk = int(np.searchsorted(starts, place, side="right")) - 1
+        data: bytes | None = chunks[chunk][place - int(starts[chunk])].as_py()
         return data
 
     def name(self, place: int) -> str:
@@ -141,7 +148,9 @@ def _read_column(files: Sequence[Path], column: str) -> Any:
     for file in files:
         with _readable(file):
             parts.append(pq.read_table(file, columns=[column]))
-    return pa.concat_tables(parts)[column]
+    with _readable(files[0].parent):
+        # One file may count in 32 bits and the next in 64.
+        return pa.concat_tables(parts, promote_options="permissive")[column]
 
 
 def _image_column(schema: Any, file: Path) -> str:
@@ -178,12 +187,17 @@ def _labels(
     import pyarrow.parquet as pq
 
     if column is None:
-        n = sum(pq.read_metadata(file).num_rows for file in files)
+        n = 0
+        for file in files:
+            with _readable(file):
+                n += pq.read_metadata(file).num_rows
         return ("unlabelled",), np.zeros(n, dtype=np.int64)
     cells = _read_column(files, column)
     if cells.null_count:
         raise InputError(f"{files[0]}: column '{column}' has {cells.null_count} missing labels")
     values = cells.to_numpy()
+    if not len(values):
+        raise InputError(f"{files[0]} has no rows: there are no images in it")
     if values.dtype.kind in "iu":
         if names is None:
             names = [str(value) for value in range(int(values.max()) + 1)]
@@ -195,5 +209,10 @@ def _labels(
         return tuple(names), values.astype(np.int64)
     found, labels = np.unique(values.astype(str), return_inverse=True)
     names = tuple(names or found.tolist())
+    if unknown := [name for name in found.tolist() if name not in names]:
+        raise InputError(
+            f"{files[0]}: column '{column}' holds '{unknown[0]}', which is none of the "
+            f"{len(names)} classes"
+        )
     places = np.array([names.index(name) for name in found.tolist()], dtype=np.int64)
     return names, places[labels.reshape(-1)]
