@@ -5,6 +5,8 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from sag_vicreg.errors import unknown_name
+
 
 def one_line(error: ValidationError, model: type[BaseModel]) -> str:
     """Describe the first error, an unknown key before anything that follows from it."""
@@ -29,9 +31,7 @@ def _describe(error: Any, model: type[BaseModel]) -> str:
     if kind == "union_tag_invalid":
         tag = str(error["ctx"]["tag"])
         valid = [name.strip("'") for name in error["ctx"]["expected_tags"].split(", ")]
-        near = get_close_matches(tag, valid, n=1)
-        hint = f" did you mean '{near[0]}'?" if near else ""
-        return f"unknown {key}.name '{tag}':{hint} Valid: {', '.join(valid)}"
+        return str(unknown_name(f"{key}.name", tag, valid))
     if kind == "union_tag_not_found":
         return f"{key}.name is missing"
     if kind == "value_error":  # ours: it names its own keys and values

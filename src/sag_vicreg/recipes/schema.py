@@ -12,18 +12,15 @@ import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from sag_vicreg.errors import unknown_name
-from sag_vicreg.recipes.method_sections import MethodSection, Section
+from sag_vicreg.recipes.method_sections import MethodSection, Positive, Range, Section, Share
 from sag_vicreg.recipes.patches import check_patches
 
 DATASETS = ("cifar100", "imagenet100", "imagenet1k", "caltech256", "shapes", "digits")
 DATASET_PREFIXES = ("folder:", "parquet:")
 
-Positive = Annotated[int, Field(gt=0)]
-Share = Annotated[float, Field(ge=0, le=1)]
 Momentum = Annotated[float, Field(ge=0, lt=1)]
 Names = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
 Indices = Annotated[tuple[int, ...], Field(strict=False, min_length=1)]
-Range = Annotated[tuple[float, float], Field(strict=False)]
 
 
 def _inside_the_image(scale: tuple[float, float]) -> tuple[float, float]:
