@@ -13,7 +13,10 @@ def embed(
     dataset: Annotated[str, typer.Option(help="Dataset; `sag-vicreg datasets` lists them.")],
     out: Annotated[
         Path | None,
-        typer.Option(help="Default: `RUN/embeddings/DATASET-SPLIT-CLASSES.parquet`."),
+        typer.Option(
+            help="Default: `RUN/embeddings/DATASET-SPLIT-CLASSES.parquet`, with --max-images and "
+            "a seed in the name where there are any."
+        ),
     ] = None,
     split: Annotated[str, typer.Option(help="`train` or `test`.")] = "test",
     classes: Annotated[
