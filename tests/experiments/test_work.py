@@ -89,6 +89,8 @@ def test_measures_are_those_of_the_last_whole_line(tmp_path: Path) -> None:
     # What was not measured at that step is left out, not read as 0.
     path.write_text("step,loss,nontrivial,knn,rankme\n20,1.5,0,0.1,9\n40,1.4,0.98,,12.5\n60,1.3,0.")
     assert store.last_measures(RECIPE) == {"rankme": 12.5, "nontrivial": 0.98}
+    path.write_text("step,loss,nontrivial,knn,rankme\n20,nan,0.5,nan,inf\n")
+    assert store.last_measures(RECIPE) == {"nontrivial": 0.5}
 
 
 def test_seconds_of_every_part_add_up(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@
 """
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,7 +72,8 @@ class Store:
     def last_measures(self, recipe: "Recipe") -> dict[str, float]:
         """Read what a training measured last: those of `MEASURES` its log has."""
         last = self._last_line(recipe)
-        return {name: last[name] for name in MEASURES if name in last}
+        # A training that diverged may have logged NaN, which JSON has no word for.
+        return {name: last[name] for name in MEASURES if math.isfinite(last.get(name, math.nan))}
 
     def _last_line(self, recipe: "Recipe") -> dict[str, float]:
         """Read the last whole line of a training's metrics, without its empty cells."""
