@@ -130,6 +130,34 @@ def test_the_command_starts_its_own_processes(tmp_path: Path) -> None:
     assert Run(tmp_path / "run").metrics.read_text().splitlines()[-1].startswith("4,0,")
 
 
+# Lightning starts this file anew for every process, so it has to be one.
+COLLAPSE = """
+import sys
+from sag_vicreg.training.encoder import Encoder
+
+embed = Encoder.embed
+Encoder.embed = lambda *arguments, **options: embed(*arguments, **options) * 0
+from sag_vicreg.cli import main
+
+main()
+"""
+
+
+@pytest.mark.slow
+def test_when_the_first_process_stops_the_others_do_not_bury_its_line(tmp_path: Path) -> None:
+    (tmp_path / "collapse.py").write_text(COLLAPSE)
+    command = (
+        f"{tmp_path}/collapse.py train --recipe shapes/vicreg --scale smoke --out {tmp_path}/run "
+        "--devices 2 --accelerator cpu --strategy ddp --set monitor.measure_every=2"
+    )
+    done = subprocess.run(
+        [sys.executable, *command.split()], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: the embedding has collapsed at step 2")
+    assert done.stderr.count("\n") == 1
+
+
 def test_synchronised_norms_keep_the_activations_of_the_backbone(
     tiny_recipe: Callable[..., Recipe], tmp_path: Path
 ) -> None:

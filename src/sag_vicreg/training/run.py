@@ -107,6 +107,11 @@ def train(
                 )
             # Lightning's carries no exit code: to a scheduler the run would look finished.
             raise SystemExit(128 + signal.SIGTERM) from None
+        except RuntimeError as error:
+            if first or not _has_lost_a_process(error):
+                raise
+            # The process that stopped first says why: a traceback here would bury its line.
+            raise SystemExit(1) from None
     if first:
         if store.newest() != store.path(module.plan.total_steps):
             raise InputError(
@@ -206,6 +211,11 @@ def _is_first_process() -> bool:
     """Whether this process leads, by the variables of torchrun, SLURM or Lightning's launcher."""
     ranks = ("RANK", "SLURM_PROCID", "NODE_RANK", "LOCAL_RANK")
     return all(os.environ.get(name, "0") == "0" for name in ranks)
+
+
+def _has_lost_a_process(error: RuntimeError) -> bool:
+    """Whether a collective failed because another process is gone; gloo has no type for it."""
+    return isinstance(error, torch.distributed.DistError) or "gloo" in str(error)
 
 
 def _on_accelerator(accelerator: str) -> bool:
