@@ -97,6 +97,16 @@ def test_pairs_leave_their_own_image(runs: list[Path]) -> None:
     assert all(0 < weight <= 1 for weight in pairs.weights)
 
 
+def test_pairs_of_a_method_without_two_views_are_refused(tmp_path: Path) -> None:
+    from sag_vicreg.recipes import load_recipe
+    from sag_vicreg.training import train
+
+    few = ["schedule.steps=2", "monitor.probe_images=48"]
+    train(load_recipe("shapes/mae", scale="smoke", overrides=few), tmp_path / "mae")
+    with pytest.raises(InputError, match="trained mae, which embeds no two views"):
+        draw_figure("pairs", Sources([tmp_path / "mae"]))
+
+
 def test_pairs_count_the_walks_of_the_whole_batch(runs: list[Path]) -> None:
     from sag_vicreg.experiments.walks import walk_pairs
     from sag_vicreg.recipes import load_recipe
