@@ -2,15 +2,13 @@
 
 import gc
 import multiprocessing
-import resource
 import statistics
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from sag_vicreg.process_memory import peak_bytes
 from sag_vicreg.progress import progress_bar
 
 
@@ -52,24 +50,13 @@ def take_turns(
     return {name: Timing(tuple(values)) for name, values in seconds.items()}
 
 
-def _peak_bytes() -> int:
-    # Linux hands a parent's peak down to the processes it starts in ru_maxrss, so that a process
-    # spawned by a large one would seem to need nothing more; VmHWM is the process's own.
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return int(line.split()[1]) * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
-
-
 def _measure(setup: Callable[[], Any], run: Callable[[Any], Any], connection: Any) -> None:
     state = setup()
-    before = _peak_bytes()
+    before = peak_bytes()
     start = time.perf_counter()
     run(state)
     elapsed = time.perf_counter() - start
-    connection.send((_peak_bytes() - before, elapsed))
+    connection.send((peak_bytes() - before, elapsed))
 
 
 def peak_memory(setup: Callable[[], Any], run: Callable[[Any], Any]) -> tuple[int, float]:

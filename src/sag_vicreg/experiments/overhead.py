@@ -5,9 +5,7 @@ each are trained in processes of their own, taking turns, on whatever device the
 """
 
 import multiprocessing
-import resource
 import statistics
-import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
@@ -16,6 +14,7 @@ from sag_vicreg.experiments.declarations import DATASET_LABELS
 from sag_vicreg.experiments.estimate import TRAINING_IMAGES, measure_step
 from sag_vicreg.experiments.paper import paper_row
 from sag_vicreg.experiments.tables import Column, Row, Score, Table
+from sag_vicreg.process_memory import peak_bytes
 from sag_vicreg.progress import track
 from sag_vicreg.recipes import METHOD_LABELS, Recipe, load_recipe
 
@@ -28,10 +27,9 @@ def _measure(recipe: Recipe) -> tuple[float, float]:
     import torch
 
     seconds = measure_step(recipe)
-    if torch.cuda.is_available():
-        return seconds, torch.cuda.max_memory_allocated() / 2**20
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return seconds, peak / (2**20 if sys.platform == "darwin" else 2**10)
+    on_gpu = torch.cuda.is_available()
+    peak = torch.cuda.max_memory_allocated() if on_gpu else peak_bytes()
+    return seconds, peak / 2**20
 
 
 def measure_overhead(scale: str, dataset: str) -> Table:
