@@ -108,6 +108,9 @@ def test_other_images_go_to_another_file_and_the_split_is_the_runs_own(
     assert own.ids is not None
     images = load_dataset("shapes", split="test", max_images=48, seed=3)
     assert own.ids.tolist() == images.ids
+    from_python = embed(run.folder, dataset="shapes", max_images=48)
+    assert from_python.ids is not None
+    assert from_python.ids.tolist() == images.ids
 
 
 def test_thumbnails_follow_images_that_change_under_their_name(

@@ -56,13 +56,10 @@ def embed(
     require_train_extra("embed")
     from sag_vicreg.artifacts import Run
     from sag_vicreg.errors import InputError
-    from sag_vicreg.recipes import load_recipe
     from sag_vicreg.training import embed as run_embedding
+    from sag_vicreg.training.embedding import split_seed
 
-    if seed is None:
-        # By another seed than the run's, images it was trained on could count as held out.
-        recipe = Run(Path(source)).recipe
-        seed = load_recipe(recipe).dataset.seed if recipe.is_file() else 0
+    seed = split_seed(source) if seed is None else seed
     if out is None:
         if not Path(source).is_dir():
             raise InputError(

@@ -20,6 +20,7 @@ from sag_vicreg.data import ImageDataset, load_dataset
 from sag_vicreg.data.splits import Classes
 from sag_vicreg.errors import InputError
 from sag_vicreg.progress import track
+from sag_vicreg.recipes import load_recipe
 from sag_vicreg.training.encoder import Encoder, encoder_of_run, encoder_of_timm
 from sag_vicreg.training.inputs import stored_size
 
@@ -34,7 +35,7 @@ def embed(
     split: str = "test",
     classes: Classes = "all",
     max_images: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     batch_size: int = 256,
     device: str = "auto",
     pretrained: bool = False,
@@ -48,8 +49,11 @@ def embed(
     ----------
     source
         A run folder, or the name of a timm model.
-    dataset, root, split, classes, max_images, seed
+    dataset, root, split, classes, max_images
         As in :func:`~sag_vicreg.data.load_dataset`.
+    seed
+        Draws the split and the subset. By default that of the run's own dataset (0 for a timm
+        model): by another, images it was trained on could count as held out.
     batch_size
         Images at a time; in evaluation mode no image sees another.
     device
@@ -72,7 +76,7 @@ def embed(
         classes=classes,
         image_size=stored_size(dataset, encoder.image_size),
         max_images=max_images,
-        seed=seed,
+        seed=split_seed(source) if seed is None else seed,
     )
     vectors = encoder.embed(images, batch_size=batch_size, description=f"embedding {dataset}")
     embeddings = Embeddings(vectors, np.array(images.ids), np.array(images.label_names()))
@@ -80,6 +84,12 @@ def embed(
         write_embeddings(out, embeddings)
         add_thumbnails(out.parent / THUMBNAILS, images)
     return embeddings
+
+
+def split_seed(source: Path | str) -> int:
+    """Return the seed that drew the split a run was trained on; 0 for what is no run."""
+    recipe = Run(Path(source)).recipe
+    return load_recipe(recipe).dataset.seed if recipe.is_file() else 0
 
 
 def _find_encoder(
