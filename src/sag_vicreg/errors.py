@@ -13,6 +13,10 @@ class InputError(ValueError):
     """
 
 
+class NotFiniteError(InputError):
+    """NaN or infinity where numbers must be finite."""
+
+
 class TrainingStopped(InputError):
     """A training stopped itself: its loss is not finite, or its embedding has collapsed.
 

@@ -237,6 +237,20 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_last_checkpoint(
         train(tiny_recipe("vicreg"), tmp_path / "run")
 
 
+def test_another_mistake_is_not_called_divergence(
+    tiny_recipe: MakeRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sag_vicreg.methods.vicreg import VICReg
+
+    def refuse(self: VICReg, views: list[torch.Tensor], moment: object) -> LossTerms:
+        raise InputError("z has 2 columns on one rank and 3 on another")
+
+    monkeypatch.setattr(VICReg, "forward", refuse)
+    with pytest.raises(InputError, match="2 columns") as caught:
+        train(tiny_recipe("vicreg"), tmp_path / "run")
+    assert not isinstance(caught.value, TrainingStopped)
+
+
 @pytest.mark.parametrize("method", ["vicreg", "simclr"])
 def test_a_rate_that_is_far_too_high_stops_with_the_reason(
     method: str, tiny_recipe: MakeRecipe, tmp_path: Path
@@ -256,7 +270,7 @@ def test_broken_weights_never_replace_a_good_checkpoint(
             next(self.parameters()).grad.fill_(torch.nan)  # type: ignore[union-attr]
 
     monkeypatch.setattr(VICReg, "after_backward", break_gradients)
-    with pytest.raises(TrainingStopped, match=r"finite after step 6.*step-00000003\.pt is kept"):
+    with pytest.raises(TrainingStopped, match=r"after step 6 \(weights are .*003\.pt is kept"):
         train(tiny_recipe("vicreg"), tmp_path / "run")
     assert [p.name for p in Run(tmp_path / "run").checkpoints.iterdir()] == ["step-00000003.pt"]
 

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 import torch
 from torch import Tensor
 
-from sag_vicreg.errors import InputError
+from sag_vicreg.errors import InputError, NotFiniteError
 
 
 def check_views(z: Tensor, z_prime: Tensor) -> None:
@@ -41,7 +41,7 @@ def check_finite(z: Tensor, z_prime: Tensor) -> None:
     for name, view in (("z", z), ("z_prime", z_prime)):
         broken = (~view.isfinite().all(dim=1)).nonzero().flatten().tolist()
         if broken:
-            raise InputError(
+            raise NotFiniteError(
                 f"{name} has NaN or infinite values in {len(broken)} of {len(view)} rows, "
                 f"first in row {broken[0]}: the network has diverged or its input is broken"
             )

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
-from sag_vicreg.errors import InputError, TrainingStopped
+from sag_vicreg.errors import InputError, NotFiniteError, TrainingStopped
 from sag_vicreg.losses import LossTerms
 from sag_vicreg.methods import Method, Moment
 from sag_vicreg.methods.backbone import uses_channels_last
@@ -98,13 +98,11 @@ class TrainingModule(pl.LightningModule):
             group["lr"] = self.rate
         try:
             self.terms = self.method(batch.views, moment)
-            if not self.terms.total.isfinite():
-                raise InputError(f"the loss is {self.terms.total.item()}")
-        except InputError as error:
-            raise TrainingStopped(
-                f"training has diverged at step {moment.step} ({error}): lower "
-                f"optimizer.base_lr; {self.checkpoints.kept()}"
-            ) from error
+        except NotFiniteError as error:
+            raise self.diverged(f"at step {moment.step}", str(error)) from error
+        if not self.terms.total.isfinite():
+            what = f"the loss is {self.terms.total.item()}"
+            raise self.diverged(f"at step {moment.step}", what)
         return self.terms.total
 
     def on_after_backward(self) -> None:
@@ -115,6 +113,13 @@ class TrainingModule(pl.LightningModule):
         """Step, then let the method follow (Lightning computes the loss inside of the step)."""
         super().optimizer_step(*args, **kwargs)
         self.method.after_step(self.moment)
+
+    def diverged(self, when: str, what: str) -> TrainingStopped:
+        """Build the error of a training whose numbers are no longer numbers."""
+        return TrainingStopped(
+            f"training has diverged {when} ({what}): lower optimizer.base_lr; "
+            f"{self.checkpoints.kept()}"
+        )
 
     @property
     def optimizer(self) -> Optimizer:

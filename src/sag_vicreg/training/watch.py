@@ -72,7 +72,7 @@ class Watch(pl.Callback):
         try:
             measured = self.probe.measure(module.method.encoder)
         except FloatingPointError as error:
-            raise _diverged(str(error), done, module) from error
+            raise module.diverged(f"after step {done}", str(error)) from error
         spread = measured.get("embedding_std")
         if spread is not None and spread < COLLAPSED:
             raise TrainingStopped(
@@ -85,7 +85,7 @@ class Watch(pl.Callback):
     def _refuse_broken_weights(self, done: int, module: TrainingModule) -> None:
         """Keep a good checkpoint from being replaced by one whose next loss would be NaN."""
         if not all(bool(p.isfinite().all()) for p in module.method.parameters()):
-            raise _diverged("weights are no longer finite", done, module)
+            raise module.diverged(f"after step {done}", "weights are no longer finite")
 
     def _log(self, module: TrainingModule, done: int, measured: dict[str, float]) -> None:
         speed = self._images / self._seconds
@@ -114,13 +114,6 @@ class Watch(pl.Callback):
         if hasattr(self, "bar"):
             self.metrics.close()
             self.bar.close()
-
-
-def _diverged(what: str, done: int, module: TrainingModule) -> TrainingStopped:
-    return TrainingStopped(
-        f"{what} after step {done}: training has diverged, lower optimizer.base_lr; "
-        f"{module.checkpoints.kept()}"
-    )
 
 
 class _Bar:
