@@ -4,7 +4,6 @@ from sag_vicreg.artifacts.atomic import (
     atomic_path,
     check_writable,
     finished_files,
-    write_bytes,
     write_json,
     write_text,
 )
@@ -16,7 +15,7 @@ from sag_vicreg.artifacts.embeddings import (
     read_embeddings,
     write_embeddings,
 )
-from sag_vicreg.artifacts.runs import THUMBNAILS, Run
+from sag_vicreg.artifacts.runs import THUMBNAILS, Run, split_of, training_file
 from sag_vicreg.artifacts.thumbnails import read_thumbnails, write_thumbnails
 
 __all__ = [
@@ -31,7 +30,8 @@ __all__ = [
     "finished_files",
     "read_embeddings",
     "read_thumbnails",
-    "write_bytes",
+    "split_of",
+    "training_file",
     "write_embeddings",
     "write_json",
     "write_text",

@@ -10,6 +10,10 @@ from typing import Any
 
 from sag_vicreg.errors import InputError
 
+# Reading it sets it, for every thread of the process: done once, before there are others.
+_UMASK = os.umask(0o077)
+os.umask(_UMASK)
+
 
 @contextmanager
 def atomic_path(path: Path | str) -> Iterator[Path]:
@@ -33,9 +37,7 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         # mkstemp's files are private; a finished file gets the permissions open() would give it.
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
+        temporary.chmod(0o666 & ~_UMASK)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -63,15 +65,10 @@ def check_writable(path: Path | str) -> None:
         raise InputError(f"cannot write {path}: {error.strerror}; choose another path") from error
 
 
-def write_bytes(path: Path | str, data: bytes) -> None:
-    """Write ``data`` to ``path`` atomically."""
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(data)
-
-
 def write_text(path: Path | str, text: str) -> None:
     """Write ``text`` to ``path`` atomically, as UTF-8."""
-    write_bytes(path, text.encode())
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(text.encode())
 
 
 def write_json(path: Path | str, content: Mapping[str, Any] | Sequence[Any]) -> None:

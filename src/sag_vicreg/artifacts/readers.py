@@ -23,6 +23,21 @@ Columns = tuple[Array, Array | None, Array | None]
 _PICKLED = "it holds Python objects, which are not read for safety; save a plain float array"
 # What data frames call an index that has no name.
 _INDEX = re.compile(r"|Unnamed: 0|__index_level_\d+__")
+# Read as stored, little-endian; what is not here, such as 8-bit floats, NumPy has no type for.
+_SAFETENSORS_TYPES = {
+    "F16": "<f2",
+    "F32": "<f4",
+    "F64": "<f8",
+    "I8": "i1",
+    "I16": "<i2",
+    "I32": "<i4",
+    "I64": "<i8",
+    "U8": "u1",
+    "U16": "<u2",
+    "U32": "<u4",
+    "U64": "<u8",
+    "BOOL": "?",
+}
 DAMAGED = "the file is truncated, corrupt or of another format"
 
 
@@ -70,7 +85,6 @@ def read_npz(path: Path) -> Columns:
 def read_safetensors(path: Path) -> Columns:
     """Read the tensors ``vectors``, ``ids`` and ``labels`` (numbers: the format has no text)."""
     from safetensors import SafetensorError, deserialize
-    from safetensors.numpy import _TYPES as NUMPY_TYPES
 
     arrays = {}
     try:
@@ -79,7 +93,7 @@ def read_safetensors(path: Path) -> Columns:
                 halves = np.frombuffer(tensor["data"], dtype="<u2").astype(np.uint32)
                 flat = (halves << 16).view(np.float32)
             else:
-                flat = np.frombuffer(tensor["data"], dtype=NUMPY_TYPES[tensor["dtype"]])
+                flat = np.frombuffer(tensor["data"], dtype=_SAFETENSORS_TYPES[tensor["dtype"]])
             arrays[name] = flat.reshape(tensor["shape"])
     except (SafetensorError, ValueError, MemoryError) as error:
         raise _damaged(error) from error

@@ -7,6 +7,28 @@ from sag_vicreg.artifacts.atomic import finished_files
 
 THUMBNAILS = "thumbnails.parquet"
 
+_SPLITS = ("train", "test")
+
+
+def split_of(embeddings: Path | str) -> str | None:
+    """Tell the split from a name :meth:`Run.embedding_file` gives; None where it has none.
+
+    The last such word counts: a dataset's own name may hold it as well.
+
+    Examples
+    --------
+    >>> split_of("folder-my-test-set-train-all")
+    'train'
+    """
+    words = Path(embeddings).name.removesuffix(".parquet").split("-")
+    return next((word for word in reversed(words) if word in _SPLITS), None)
+
+
+def training_file(test: Path) -> Path:
+    """Name the file of the training split beside the test split's."""
+    before, _, after = test.name.rpartition("-test")
+    return test.with_name(f"{before}-train{after}")
+
 
 @dataclass(frozen=True)
 class Run:

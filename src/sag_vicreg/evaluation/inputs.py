@@ -1,13 +1,12 @@
 """What a user points at: embedding files and run folders, named and grouped for comparison."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from sag_vicreg.artifacts import Embeddings, Run, read_embeddings
+from sag_vicreg.artifacts import Embeddings, Run, read_embeddings, split_of, training_file
 from sag_vicreg.errors import InputError
 from sag_vicreg.hierarchy import Hierarchy, hierarchy_names, load_hierarchy
 from sag_vicreg.recipes import Recipe, load_recipe
@@ -107,7 +106,8 @@ def _open(path: Path) -> Input:
             raise InputError(f"{path} is not a run, it has no recipe.yaml: name an embedding file")
         recipe = load_recipe(run.recipe)
         test = _test_file(run, recipe)
-        return Input("", test, _train_file(test), run, recipe)
+        train = training_file(test)
+        return Input("", test, train if train.is_file() else None, run, recipe)
     run = Run(path.parent.parent)
     if path.parent == run.embeddings and run.recipe.is_file():
         return Input("", path, None, None, load_recipe(run.recipe))
@@ -117,7 +117,7 @@ def _open(path: Path) -> Input:
 def _test_file(run: Run, recipe: Recipe) -> Path:
     dataset = recipe.dataset
     whole = run.embedding_file(dataset.name, "test", "all", seed=dataset.seed)
-    tests = [path for path in run.embedding_files() if "-test" in path.name]
+    tests = [path for path in run.embedding_files() if split_of(path) == "test"]
     if whole in tests:
         return whole
     if len(tests) == 1:
@@ -131,16 +131,6 @@ def _test_file(run: Run, recipe: Recipe) -> Path:
         f"`sag-vicreg embed {run.folder} --dataset {recipe.dataset.name}`, "
         "and once more with --split train for k-NN and probe"
     )
-
-
-def _train_file(test: Path) -> Path | None:
-    """Find the training split's file beside the test split's: named alike but for the split."""
-    # Where the dataset's own name holds the word too, one of its places is the split's.
-    for word in re.finditer("-test", test.name):
-        beside = test.with_name(f"{test.name[: word.start()]}-train{test.name[word.end() :]}")
-        if beside.is_file():
-            return beside
-    return None
 
 
 def _group_names(given: Sequence[str | None], opened: Sequence[Input]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.artifacts import Embeddings, align_all
+from sag_vicreg.artifacts import Embeddings, align_all, split_of
 from sag_vicreg.errors import InputError
 from sag_vicreg.hierarchy import Hierarchy, hierarchy_names, load_hierarchy
 from sag_vicreg.report.sources import Model
@@ -90,7 +90,7 @@ def models_to_show(models: Sequence[Model], which: str | None) -> list[Model]:
     shared = [name for name in found if all(name in files for files in needed)]
     if shared:
         # Held-out images before training images, where as many have either.
-        most = max(sorted(shared), key=lambda name: (found[name], "test" in name))
+        most = max(sorted(shared), key=lambda name: (found[name], split_of(name) == "test"))
         asked = which if which in shared else most
         embedded = [model for model in embedded if model.named or asked in model.embeddings]
     return embedded[:MOST_MODELS]
@@ -151,7 +151,7 @@ def _choose_files(models: Sequence[Model], which: str | None) -> list[str]:
             f"{', '.join(runs[0].embeddings)}; embed the same images with `sag-vicreg embed`"
         )
     # Held-out images before training images.
-    preferred = which or min(common, key=lambda name: ("test" not in name, name), default="")
+    preferred = which or min(common, key=lambda name: (split_of(name) != "test", name), default="")
     return [preferred if preferred in m.embeddings else next(iter(m.embeddings)) for m in models]
 
 

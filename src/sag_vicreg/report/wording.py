@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from sag_vicreg.artifacts import split_of
 from sag_vicreg.evaluation.plane import FEWEST_FOR_UMAP
 from sag_vicreg.report.points import Points
 from sag_vicreg.report.sources import Sources
@@ -42,7 +43,7 @@ def lead(sources: Sources, points: Points | None) -> str:
     embedded = f"{COUNTS[shown]} models embed the same" if shown > 1 else "One model embeds"
     classes = f" of {len(points.classes)} classes" if points.classes else ""
     origin = next((m.recipe.dataset.name for m in points.models if m.recipe), None)
-    held_out = "held-out " if "test" in points.which else ""
+    held_out = "held-out " if split_of(points.which) == "test" else ""
     rows = f"{held_out if origin else ''}{points.noun}s"
     source = f" of {origin}" if origin and not classes else f" ({origin})" if origin else ""
     return f"{embedded} {n:,} {rows}{classes}{source}."
