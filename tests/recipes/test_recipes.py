@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from sag_vicreg.errors import InputError
 from sag_vicreg.recipes import SCALES, Recipe, load_recipe, recipe_names
+from sag_vicreg.recipes.schema import CROP_SCALES, ViewsSection
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -68,6 +70,13 @@ def test_walk_and_weights_are_the_papers_and_the_cpu_scale_waits_half_way() -> N
     }
     cpu = load_recipe("cifar100/sag-vicreg", scale="cpu").method
     assert getattr(cpu, "walk_after", None) == 0.5
+
+
+@pytest.mark.parametrize("kind", get_args(ViewsSection.model_fields["kind"].annotation))
+def test_a_view_without_a_crop_scale_gets_its_kinds_own(kind: str) -> None:
+    local = {"number": 2, "size": 16, "scale": (0.05, 0.4)} if kind == "dino" else None
+    section = ViewsSection.model_validate({"kind": kind, "local": local})
+    assert section.crop_scale == CROP_SCALES[kind]
 
 
 def test_the_learning_rate_scales_with_the_optimisers_batch() -> None:

@@ -34,6 +34,16 @@ def _inside_the_image(scale: tuple[float, float]) -> tuple[float, float]:
 
 CropScale = Annotated[Range, AfterValidator(_inside_the_image)]
 
+CROP_SCALES = {
+    "vicreg": (0.08, 1.0),
+    "barlow-twins": (0.08, 1.0),
+    "simclr": (0.08, 1.0),
+    "dino": (0.4, 1.0),
+    "crop": (0.2, 1.0),
+    "i-jepa": (0.3, 1.0),
+}
+"""Kinds of views, and the share of the image a crop of each was published with."""
+
 
 class DatasetSection(Section):
     """Which images. ``classes`` is ``all``, the paper's ``first`` or ``second`` half, or names."""
@@ -71,8 +81,15 @@ class ViewsSection(Section):
     """How an image becomes its views; ``kind`` names the published recipe."""
 
     kind: Literal["vicreg", "simclr", "barlow-twins", "dino", "crop", "i-jepa"]
-    crop_scale: CropScale = (0.08, 1.0)
+    crop_scale: CropScale  # by default the kind's own
     local: LocalCrops | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _crops_as_published(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("kind") in CROP_SCALES:
+            return {"crop_scale": CROP_SCALES[given["kind"]], **given}
+        return given
 
     @model_validator(mode="after")
     def _local_crops_are_dinos(self) -> Self:

@@ -1,6 +1,5 @@
 """The published recipes by name, and the views they make of a batch."""
 
-import builtins
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -9,6 +8,7 @@ from torch import Tensor
 
 from sag_vicreg.data.views.view import ViewDraw, ViewRecipe
 from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.recipes.schema import CROP_SCALES
 
 # The size the recipes were published for; below it, blurs shrink with the image.
 PUBLISHED_SIZE = 224
@@ -31,14 +31,7 @@ class Views:
 
     recipes: tuple[ViewRecipe, ...]
 
-    def __call__(
-        self,
-        images: Tensor,
-        *,
-        generator: torch.Generator,
-        slice: builtins.slice | None = None,
-        batch_size: int | None = None,
-    ) -> list[Tensor]:
+    def __call__(self, images: Tensor, *, generator: torch.Generator) -> list[Tensor]:
         """Make every view of every image.
 
         Parameters
@@ -46,35 +39,26 @@ class Views:
         images
             uint8 (n, 3, h, w), on the device that is to do the work.
         generator
-            On the CPU. The draws are all it decides, so equal generators make equal views, on any
-            device and with any number of processes.
-        slice
-            Rows of the batch to work on; draws are for the whole batch all the same.
-        batch_size
-            Images in the whole batch, where ``images`` holds only the rows of ``slice``.
+            On the CPU. The draws are all it decides, so equal generators make equal views on any
+            device.
 
         Returns
         -------
-        One float tensor (rows, 3, size, size) per view, normalised.
+        One float tensor (n, 3, size, size) per view, normalised.
         """
         if images.dtype != torch.uint8 or images.ndim != 4 or images.shape[1] != 3:
             raise InputError(
                 f"views are made of uint8 images (n, 3, h, w), not {images.dtype} "
                 f"{tuple(images.shape)}"
             )
-        rows = builtins.slice(None) if slice is None else slice
-        draws = [draw[rows] for draw in self.draw(batch_size or len(images), generator)]
-        if batch_size is None:
-            images = images[rows]
-        if len(images) != len(draws[0].flip):
-            raise InputError(
-                f"{len(images)} images were given for the {len(draws[0].flip)} rows of {slice} "
-                f"in a batch of {batch_size}"
-            )
-        return self.make(images, draws)
+        return self.make(images, self.draw(len(images), generator))
 
     def draw(self, n: int, generator: torch.Generator) -> list[ViewDraw]:
-        """Draw everything random about the views of ``n`` images."""
+        """Draw everything random about the views of ``n`` images.
+
+        A draw can be indexed: a process draws for the whole batch of all of them and keeps its
+        rows, so their number changes nothing.
+        """
         return [recipe.draw(n, generator) for recipe in self.recipes]
 
     def make(self, images: Tensor, draws: Sequence[ViewDraw]) -> list[Tensor]:
@@ -105,7 +89,7 @@ class MultiCrop(Views):
         super().__init__((first, second, *[local] * local_views))
 
 
-VIEW_KINDS = ("vicreg", "barlow-twins", "simclr", "dino", "crop", "i-jepa")
+VIEW_KINDS = tuple(CROP_SCALES)
 
 
 def make_views(
@@ -136,10 +120,7 @@ def make_views(
     """
     if kind not in VIEW_KINDS:
         raise unknown_name("kind of views", kind, VIEW_KINDS)
-    published = {"dino": (0.4, 1.0), "crop": (0.2, 1.0), "i-jepa": (0.3, 1.0)}.get(
-        kind, (0.08, 1.0)
-    )
-    plain = ViewRecipe(image_size, crop_scale or published)
+    plain = ViewRecipe(image_size, crop_scale or CROP_SCALES[kind])
     if kind == "crop":
         return Views((plain,))
     if kind == "i-jepa":
