@@ -149,7 +149,7 @@ def time_steps(recipe: "Recipe", repeats: int) -> tuple[float, float]:
     """Return the median seconds of a step, and of the walk inside of the same steps."""
     stepper = Stepper(recipe)
     steps = []
-    with stopwatch(stepper.method.walked_loss.pairing) as walks:  # type: ignore[union-attr]
+    with stopwatch(stepper.method.loss.pairing) as walks:  # type: ignore[union-attr]
         for _ in track(range(1 + repeats), f"steps of {recipe.batch_size}"):
             start = time.perf_counter()
             stepper.step()

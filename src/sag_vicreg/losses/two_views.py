@@ -52,13 +52,17 @@ class TwoViewLoss(nn.Module, ABC):
                     f"{type(self).__name__} was given pairs but has no pairing: "
                     "build it with pairing=RandomWalkPairing()"
                 )
-            views = gather_views(z, z_prime)
-            check_finite(views.z, views.z_prime)
-            with full_precision(z):
-                return self.of_partners(views.z, views.z_prime)
+            return self.of_own_views(z, z_prime)
         walked = self.pairing(z, z_prime, generator=generator, uniforms=uniforms, pairs=pairs)
         with full_precision(z):
             return self.of_partners(walked.z, walked.z_partner, walked)
+
+    def of_own_views(self, z: Tensor, z_prime: Tensor) -> LossTerms:
+        """Compare each row with its own other view, whatever the pairing."""
+        views = gather_views(z, z_prime)
+        check_finite(views.z, views.z_prime)
+        with full_precision(z):
+            return self.of_partners(views.z, views.z_prime)
 
     @abstractmethod
     def of_partners(self, z: Tensor, z_partner: Tensor, pairs: Pairs | None = None) -> LossTerms:

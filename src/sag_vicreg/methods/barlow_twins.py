@@ -18,9 +18,7 @@ class BarlowTwins(TwoViewMethod):
         section = recipe.method
         assert isinstance(section, BarlowTwinsSection)
         self.head = expander(self.n_features, section.expander)
-        self.loss = BarlowTwinsLoss(redundancy=section.redundancy_weight)
-        if section.pairing == "random_walk":
-            self.walk_after = section.walk_after
-            self.walked_loss = BarlowTwinsLoss(
-                redundancy=section.redundancy_weight, pairing=make_pairing(section)
-            )
+        self.loss = BarlowTwinsLoss(
+            redundancy=section.redundancy_weight, pairing=make_pairing(section)
+        )
+        self.walk_after = section.walk_after

@@ -14,7 +14,7 @@ class SAGVICReg(VICReg):
         section = recipe.method
         assert isinstance(section, SAGVICRegSection)
         self.walk_after = section.walk_after
-        self.walked_loss = SAGVICRegLoss(
+        self.loss = SAGVICRegLoss(
             section.k,
             percentile=section.percentile,
             scale_over=section.scale_over,

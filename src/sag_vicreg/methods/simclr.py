@@ -15,9 +15,5 @@ class SimCLR(TwoViewMethod):
         section = recipe.method
         assert isinstance(section, SimCLRSection)
         self.head = projector(self.n_features, section.head)
-        self.loss = NTXentLoss(temperature=section.temperature)
-        if section.pairing == "random_walk":
-            self.walk_after = section.walk_after
-            self.walked_loss = NTXentLoss(
-                temperature=section.temperature, pairing=make_pairing(section)
-            )
+        self.loss = NTXentLoss(temperature=section.temperature, pairing=make_pairing(section))
+        self.walk_after = section.walk_after

@@ -9,34 +9,29 @@ from sag_vicreg.methods.base import Method
 from sag_vicreg.methods.moment import Moment
 from sag_vicreg.pairing import RandomWalkPairing
 from sag_vicreg.recipes import Recipe
-from sag_vicreg.recipes.method_sections import WalkSettings
+from sag_vicreg.recipes.method_sections import PairingSettings
 
 
 class TwoViewMethod(Method):
     """Compare each image's own two views or, once the walk has started, the walk's pairs.
 
-    A subclass sets ``head`` and ``loss`` in its ``__init__``, and the others where it walks.
+    A subclass sets ``head`` and ``loss`` in its ``__init__``, and ``walk_after`` where it walks.
 
     Attributes
     ----------
     head
         From the backbone's representation to the embedding the loss sees.
     loss
-        Between each row and its own other view.
-    walked_loss
-        The same with the walk's pairing; None where nothing ever walks.
+        Between each row and its partner; without a pairing nothing ever walks.
     walk_after
         Share of training on plain pairs before the walk starts.
     """
 
     head: nn.Module
     loss: TwoViewLoss
-    walked_loss: TwoViewLoss | None
 
     def __init__(self, recipe: Recipe) -> None:
         super().__init__(recipe)
-        # Not class attributes: those would hide what PyTorch registers under the same names.
-        self.walked_loss = None
         self.walk_after = 0.0
 
     def embed(self, views: Sequence[Tensor]) -> list[Tensor]:
@@ -46,15 +41,16 @@ class TwoViewMethod(Method):
     def forward(self, views: Sequence[Tensor], moment: Moment) -> LossTerms:
         """Compare each row with its partner."""
         z, z_prime = self.embed(views)
-        if self.walked_loss is None or moment.progress < self.walk_after:
-            plain: LossTerms = self.loss(z, z_prime)
-            return plain
-        walked: LossTerms = self.walked_loss(z, z_prime, generator=moment.generator("walk"))
+        if self.loss.pairing is None or moment.progress < self.walk_after:
+            return self.loss.of_own_views(z, z_prime)
+        walked: LossTerms = self.loss(z, z_prime, generator=moment.generator("walk"))
         return walked
 
 
-def make_pairing(settings: WalkSettings) -> RandomWalkPairing:
-    """Build the walk a recipe describes."""
+def make_pairing(settings: PairingSettings) -> RandomWalkPairing | None:
+    """Build the walk a recipe describes, if it has one."""
+    if settings.pairing == "views":
+        return None
     return RandomWalkPairing(
         settings.k, percentile=settings.percentile, scale_over=settings.scale_over
     )
