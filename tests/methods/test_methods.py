@@ -100,9 +100,11 @@ def blocks(model: torch.nn.Module) -> Iterator[torch.nn.Module]:
     return (m for m in model.modules() if type(m).__name__ in ("BasicBlock", "Bottleneck"))
 
 
-@pytest.mark.parametrize("name", ["resnet18", "resnet50"])
-def test_residual_branches_start_at_zero(name: str) -> None:
-    for block in blocks(make_backbone(name)):
+@pytest.mark.parametrize(("name", "n_blocks"), [("resnet18", 8), ("resnet50", 16)])
+def test_residual_branches_start_at_zero(name: str, n_blocks: int) -> None:
+    found = list(blocks(make_backbone(name)))
+    assert len(found) == n_blocks
+    for block in found:
         last = block.bn3 if hasattr(block, "bn3") else block.bn2
         assert isinstance(last, torch.nn.BatchNorm2d)
         assert not last.weight.any()

@@ -285,7 +285,7 @@ def test_an_atlas_holds_each_thumbnail_where_it_says() -> None:
         assert np.abs(tile.mean(axis=(0, 1)) - expected).max() < 12
 
 
-def test_one_atlas_costs_a_quarter_of_single_files() -> None:
+def test_one_atlas_costs_less_than_half_of_single_files() -> None:
     generator = np.random.default_rng(0)
     pixels = generator.integers(0, 255, size=(2000, 3, 3, 3), dtype=np.uint8)
     single = {str(i): webp(image) for i, image in enumerate(pixels)}
