@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sag_vicreg.process_memory import peak_bytes
+from sag_vicreg.machine import peak_bytes
 from sag_vicreg.progress import progress_bar
 
 

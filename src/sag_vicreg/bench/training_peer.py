@@ -1,12 +1,12 @@
 """The same backbone trained by our trainer and by a lightly pipeline, taking turns."""
 
-import os
 import statistics
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sag_vicreg.machine import core_count
 from sag_vicreg.progress import track
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def images_per_second(recipe: "Recipe", repeats: int) -> tuple[float, float]:
     from sag_vicreg.training.inputs import load_images
 
     images = load_images(recipe, "train", root=None)
-    pipelines = [LightlyPipeline(recipe, images, workers) for workers in (0, os.cpu_count() or 1)]
+    pipelines = [LightlyPipeline(recipe, images, workers) for workers in (0, core_count())]
     ours: list[float] = []
     theirs: dict[int, list[float]] = {pipeline.workers: [] for pipeline in pipelines}
     for _ in track(range(repeats), f"end to end, {recipe.backbone.name}"):

@@ -19,6 +19,7 @@ from torch.utils.data import DataLoader, Dataset
 from sag_vicreg.artifacts import atomic_path
 from sag_vicreg.data.encoded import CorruptImageError, EncodedImages
 from sag_vicreg.errors import InputError
+from sag_vicreg.machine import core_count
 from sag_vicreg.progress import progress_bar
 
 # Raise it when decoding changes, so that older caches are not read.
@@ -110,7 +111,7 @@ def _decoded(encoded: EncodedImages, size: int) -> Iterable[_Part]:
     """Decode all images in order, on every core where there are many."""
     starts = range(0, len(encoded), _PART)
     parts = [range(start, min(start + _PART, len(encoded))) for start in starts]
-    workers = 0 if len(parts) < _WORTH_WORKERS else (os.cpu_count() or 1)
+    workers = 0 if len(parts) < _WORTH_WORKERS else core_count()
     if workers:
         encoded.share()
     return DataLoader(

@@ -1,6 +1,5 @@
 """The grid: what is done is left alone, the rest is trained and evaluated, and any end is safe."""
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -9,9 +8,10 @@ from typing import Any
 
 from sag_vicreg.experiments.executors import ClusterExecutor, process_executor
 from sag_vicreg.experiments.plan import Evaluation, model_label
-from sag_vicreg.experiments.scheduler import Executor, Failure, Task, run_tasks
+from sag_vicreg.experiments.scheduler import Executor, Task, run_tasks
 from sag_vicreg.experiments.store import Store
 from sag_vicreg.experiments.work import evaluate_models, train_model
+from sag_vicreg.machine import core_count, thread_count
 from sag_vicreg.progress import progress_bar
 from sag_vicreg.recipes import Recipe
 
@@ -64,9 +64,7 @@ class Workers:
         """
         if self.cluster:
             return None
-        share = max(1, (os.cpu_count() or 1) // self.jobs)
-        asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-        return min(share, max(1, int(asked))) if asked.isdecimal() else share
+        return min(thread_count(), max(1, core_count() // self.jobs))
 
     def executor(self, store: Store) -> AbstractContextManager[Executor]:
         """Return what runs the tasks."""
@@ -85,7 +83,7 @@ def run_grid(
     seconds_of: Callable[[Recipe], float],
     steps_of: Callable[[Recipe], int],
     note: Callable[[str], None] = lambda line: None,
-) -> list[Failure]:
+) -> None:
     """Train and evaluate what is missing, under one bar with an ETA over everything.
 
     Parameters
@@ -127,13 +125,13 @@ def run_grid(
             free=partial(store.is_free, evaluation.key),
         )
     if not tasks:
-        return []
+        return
     total = sum(task.seconds for task in tasks.values())
     with (
         workers.executor(store) as executor,
         progress_bar(f"{len(tasks)} tasks, estimated seconds", total) as advance,
     ):
-        return run_tasks(tasks.values(), executor, jobs=workers.jobs, advance=advance, note=note)
+        run_tasks(tasks.values(), executor, jobs=workers.jobs, advance=advance, note=note)
 
 
 def _progress(store: Store, recipe: Recipe, steps: int) -> Callable[[], float]:

@@ -14,7 +14,7 @@ from sag_vicreg.experiments.declarations import DATASET_LABELS
 from sag_vicreg.experiments.estimate import TRAINING_IMAGES, measure_step
 from sag_vicreg.experiments.paper import paper_row
 from sag_vicreg.experiments.tables import Column, Row, Score, Table
-from sag_vicreg.process_memory import peak_bytes
+from sag_vicreg.machine import peak_bytes
 from sag_vicreg.progress import track
 from sag_vicreg.recipes import METHOD_LABELS, Recipe, load_recipe
 

@@ -1,12 +1,12 @@
 """Threads over fixed blocks: the same bits whatever the number of threads."""
 
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from sag_vicreg.machine import thread_count
 from sag_vicreg.progress import track
 
 # Rows from which work over all pairs takes long enough to be waited for.
@@ -14,16 +14,6 @@ LONG = 8_000
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-def thread_count() -> int:
-    """Threads to use: ``OMP_NUM_THREADS`` where it is set, else the cores this process may use."""
-    wanted = os.environ.get("OMP_NUM_THREADS", "")
-    if wanted.isdigit() and int(wanted) > 0:
-        return int(wanted)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @cache

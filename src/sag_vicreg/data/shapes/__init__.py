@@ -6,7 +6,6 @@ their texture, the class (4) their outline and whether there is one or three. Po
 light, background and noise vary from image to image.
 """
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,6 +16,7 @@ from sag_vicreg.data.shapes.outlines import OUTLINES
 from sag_vicreg.data.shapes.scene import ShapeClass, draw_class
 from sag_vicreg.errors import InputError
 from sag_vicreg.hierarchy import load_hierarchy
+from sag_vicreg.machine import core_count
 
 __all__ = ["PER_CLASS", "SIZE", "ShapeClass", "draw_class", "draw_shapes", "shape_classes"]
 
@@ -66,6 +66,6 @@ def draw_shapes(
         images[place] = draw_class(kinds[label], n, size, rng)
 
     # NumPy lets go of the interpreter while it computes, so threads share the classes out.
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with ThreadPoolExecutor(max_workers=core_count()) as pool:
         list(pool.map(draw, range(len(labels))))
     return images.reshape(-1, 3, size, size), np.repeat(labels, n).astype(np.int64)
