@@ -25,8 +25,12 @@ class TrainingStopped(InputError):
     """
 
 
-def unknown_name(kind: str, name: str, valid: Iterable[str]) -> InputError:
+def unknown_name(
+    kind: str, name: str, valid: Iterable[str], *, listed_by: str | None = None
+) -> InputError:
     """Build the error for a misspelt name: the nearest valid one first, then all of them.
+
+    Where all of them are too many to help, ``listed_by`` says what lists them.
 
     Examples
     --------
@@ -36,7 +40,8 @@ def unknown_name(kind: str, name: str, valid: Iterable[str]) -> InputError:
     names = list(valid)
     near = get_close_matches(name, names, n=1)
     hint = f" did you mean '{near[0]}'?" if near else ""
-    return InputError(f"unknown {kind} '{name}':{hint} Valid: {', '.join(names)}")
+    rest = f"Valid: {', '.join(names)}" if listed_by is None else f"{listed_by} has them all"
+    return InputError(f"unknown {kind} '{name}':{hint} {rest}")
 
 
 def require_train_extra(what: str) -> None:

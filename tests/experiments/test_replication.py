@@ -277,7 +277,7 @@ def test_measures_are_averaged_over_the_models_of_a_seed_then_over_seeds() -> No
     for planned, knn in ((first, (0.1, 0.3)), (second, (0.3, 0.5))):
         models = [{"knn": value, "rankme": 50.0} for value in knn]
         results[planned.key] = with_measures(result_of(planned, 0.5), *models)
-    # A result older than its measures has none to average.
+    # A training whose probe could not be measured has none to average.
     results[third.key] = result_of(third, 0.5)
     (row,) = measures_table(tuned, results).rows
     assert row.label == "VICReg, 1,000 steps"

@@ -222,6 +222,10 @@ def test_vectors_without_a_correlation_are_named_and_the_rest_is_shown(tmp_path:
     page = text_of(tmp_path / "a.parquet", tmp_path / "b.parquet")
     assert "not compared" in page
     assert 'id="map-left"' in page
+    zeros = Embeddings(np.zeros_like(source.vectors), source.ids, source.labels)
+    write_embeddings(tmp_path / "c.parquet", zeros)
+    assert "There are no trees" in text_of(tmp_path / "c.parquet")
+    assert "There are no trees" not in text_of(tmp_path / "a.parquet")
 
 
 def test_a_reproduction_is_averaged_over_seeds(tmp_path: Path) -> None:
@@ -292,6 +296,17 @@ def test_one_atlas_costs_less_than_half_of_single_files() -> None:
     atlas = build_atlas(single, list(single))
     assert atlas is not None
     assert sum(map(len, atlas.images)) < sum(map(len, single.values())) / 2
+
+
+def test_an_atlas_over_its_budget_is_of_lower_quality() -> None:
+    generator = np.random.default_rng(0)
+    pixels = generator.integers(0, 255, size=(200, 8, 8, 3), dtype=np.uint8)
+    single = {str(i): webp(image) for i, image in enumerate(pixels)}
+    whole, tight = (build_atlas(single, list(single), byte_budget=b) for b in (10**8, 1))
+    assert whole is not None
+    assert tight is not None
+    assert sum(map(len, tight.images)) < sum(map(len, whole.images))
+    np.testing.assert_array_equal(tight.tiles, whole.tiles)
 
 
 def test_a_hierarchy_that_does_not_fit_is_refused_only_when_asked_for(tmp_path: Path) -> None:

@@ -167,15 +167,16 @@ def available(root: str | Path | None = None) -> list[Availability]:
     """Look for every named dataset under ``root`` (``$SAG_VICREG_DATA`` by default)."""
     found = []
     for entry in CATALOG:
-        where, problem = "any path", None
-        if not entry.name.endswith(":PATH"):
+        any_path = entry.name.endswith(":PATH")
+        where, problem = "any path" if any_path else "nowhere", None
+        if not any_path:
             try:
                 place = None if entry.folder is None else root
                 folder = _find(entry.name, place)[1]
                 where = "built in" if folder is None else str(folder)
                 check_dataset(entry.name, root=place)
             except InputError as error:
-                where, problem = where.replace("any path", "nowhere"), str(error)
+                problem = str(error)
         found.append(Availability(entry.name, entry.summary, where, problem))
     return found
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
 from sag_vicreg.errors import InputError
 
@@ -113,10 +113,7 @@ def decode_rgb(data: bytes, name: str) -> Image.Image:
     try:
         image: Image.Image = Image.open(io.BytesIO(data))
         image.load()
-    except (
-        *(UnidentifiedImageError, Image.DecompressionBombError),
-        *(OSError, SyntaxError, ValueError, EOFError),
-    ) as error:
+    except (Image.DecompressionBombError, OSError, SyntaxError, ValueError, EOFError) as error:
         raise CorruptImageError(
             f"{name} is not a readable image ({error}): replace or remove it, or in Python leave "
             "such images out by load_dataset(..., skip_corrupt=True)"

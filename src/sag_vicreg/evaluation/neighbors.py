@@ -1,8 +1,8 @@
 """Exact nearest neighbours by cosine: blocks of one matrix product, the best kept as they appear.
 
-The product of a block of queries with a block of keys is a tile that fits the cache of no
-partial sort: each row is scanned once against its current k-th best, which after the first tiles
-nearly every entry fails. The tile is then reused, so memory does not grow with n.
+The product of a block of queries with a block of keys is not sorted, not even in part: each row
+is scanned once against its current k-th best, which after the first blocks nearly every entry
+fails. The block's memory is then reused, so it does not grow with n.
 """
 
 from dataclasses import dataclass

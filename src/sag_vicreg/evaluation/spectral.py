@@ -66,15 +66,10 @@ def _knn_graph(vectors: Array, n_neighbors: int) -> sparse.csr_array:
     directed = sparse.csr_array(
         (np.ones(n * n_neighbors), found.indices.ravel(), starts), shape=(n, n)
     )
-    return _without_loops((directed + directed.T) / 2)
-
-
-def _without_loops(graph: sparse.csr_array) -> sparse.csr_array:
-    edges = graph.tocoo()
-    between = edges.row != edges.col
-    return sparse.csr_array(
-        (edges.data[between], (edges.row[between], edges.col[between])), shape=graph.shape
-    )
+    graph = sparse.csr_array((directed + directed.T) / 2)
+    graph.setdiag(0)
+    graph.eliminate_zeros()
+    return graph
 
 
 def _connect(graph: sparse.csr_array, vectors: Array) -> tuple[sparse.csr_array, int]:

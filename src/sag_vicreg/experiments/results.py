@@ -38,7 +38,7 @@ class Result:
         The same keys, where the evaluation has half-samples.
     measures
         What each model's training measured last: ``knn`` and ``rankme`` of its probe images, and
-        ``nontrivial`` where it walks. Empty in results older than this field.
+        ``nontrivial`` where it walks.
     seconds
         ``train`` and ``evaluate``, wall clock.
     failure
@@ -79,7 +79,7 @@ def read_result(path: Path) -> Result:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         spreads = {key: Spread(**value) for key, value in content.pop("half_samples").items()}
-        measures = tuple(content.pop("measures", ()))
+        measures = tuple(content.pop("measures"))
         return Result(**content, half_samples=spreads, measures=measures)
     except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
         raise InputError(

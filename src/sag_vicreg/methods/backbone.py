@@ -65,9 +65,8 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 
 def unknown_backbone(name: str) -> InputError:
-    """Name the nearest timm model; all thousand of them would not help."""
-    message = str(unknown_name("backbone", name, timm.list_models()))
-    return InputError(message.partition(" Valid:")[0] + " `timm.list_models()` has them all")
+    """Name the nearest timm model."""
+    return unknown_name("backbone", name, timm.list_models(), listed_by="`timm.list_models()`")
 
 
 def uses_channels_last(backbone: nn.Module) -> bool:

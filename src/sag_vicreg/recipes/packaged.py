@@ -27,12 +27,12 @@ FAMILIES = {
     "mae": "vit",
     "i-jepa": "vit",
 }
-DATASETS = ("cifar100", "imagenet100", "imagenet1k", "caltech256", "shapes")
+PACKAGED_DATASETS = ("cifar100", "imagenet100", "imagenet1k", "caltech256", "shapes")
 
 
 def recipe_names() -> tuple[str, ...]:
     """Every packaged recipe, as ``dataset/method``."""
-    return tuple(f"{dataset}/{method}" for dataset in DATASETS for method in FAMILIES)
+    return tuple(f"{dataset}/{method}" for dataset in PACKAGED_DATASETS for method in FAMILIES)
 
 
 def packaged_recipe(name: str, scale: str) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def packaged_recipe(name: str, scale: str) -> dict[str, Any]:
     if scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
     dataset, _, method = name.partition("/")
-    if name.count("/") != 1 or dataset not in DATASETS or method not in FAMILIES:
+    if name.count("/") != 1 or dataset not in PACKAGED_DATASETS or method not in FAMILIES:
         raise unknown_recipe(name)
     family = FAMILIES[method]
     here = {"dataset": dataset, "method": method.removesuffix("-vit")}
@@ -58,11 +58,11 @@ def unknown_recipe(name: str) -> Exception:
     dataset, _, method = name.partition("/")
     if name.startswith(("folder:", "parquet:")):
         return InputError(
-            f"recipes are packaged for {', '.join(DATASETS)}: take one of them and set "
+            f"recipes are packaged for {', '.join(PACKAGED_DATASETS)}: take one of them and set "
             f"dataset.name, as --recipe shapes/sag-vicreg --set dataset.name={dataset}"
         )
-    if dataset not in DATASETS:
-        return unknown_name("dataset in recipe", dataset, DATASETS)
+    if dataset not in PACKAGED_DATASETS:
+        return unknown_name("dataset in recipe", dataset, PACKAGED_DATASETS)
     return unknown_name(f"method in recipe {dataset}/", method, FAMILIES)
 
 

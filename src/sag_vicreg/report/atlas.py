@@ -76,12 +76,12 @@ def _tile_side(size: tuple[int, int], count: int) -> int:
 
 
 def _decode(webp: bytes, identity: str) -> "Image.Image":
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
     try:
         image = Image.open(io.BytesIO(webp), formats=["WEBP"])
         return _square(image.convert("RGB"))
-    except (UnidentifiedImageError, OSError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(
             f"the thumbnail of '{identity}' is not a WebP image: make them again with "
             "`sag-vicreg embed`"

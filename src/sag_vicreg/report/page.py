@@ -15,16 +15,15 @@ from sag_vicreg.report.atlas import Atlas
 from sag_vicreg.report.charts import Chart
 from sag_vicreg.report.maps import ModelMap
 from sag_vicreg.report.points import Points
-from sag_vicreg.report.trees import DrawnTree, Trees
+from sag_vicreg.report.trees import DrawnTree, Trees, examples_of
 
 ASSETS = resources.files("sag_vicreg.report") / "assets"
 SCRIPTS = ("state", "pictures", "toolbar", "trees", "maps", "neighbours", "charts", "main")
-_DTYPES = {"f4": np.float32, "i1": np.int8, "i4": np.int32, "u2": np.uint16}
 
 
 def packed(array: NDArray[Any], dtype: str) -> dict[str, str]:
     """Encode an array for the page: little-endian bytes in base64 are a third of JSON's digits."""
-    data = np.ascontiguousarray(array, dtype=_DTYPES[dtype]).astype(f"<{dtype}", copy=False)
+    data = np.ascontiguousarray(array, dtype=f"<{dtype}")
     return {"dtype": dtype, "base64": base64.b64encode(data.tobytes()).decode()}
 
 
@@ -72,7 +71,7 @@ def page_data(
         if labels is not None:
             shown = labels[rows]
             n_classes = len(points.classes)
-            data["examples"] = [np.flatnonzero(shown == c)[:6].tolist() for c in range(n_classes)]
+            data["examples"] = [examples_of(c, shown) for c in range(n_classes)]
     if atlas:
         data["thumbnails"] = {
             "atlases": [base64.b64encode(image).decode() for image in atlas.images],

@@ -57,11 +57,6 @@ class Points:
         images = self.thumbnails or any(model.recipe is not None for model in self.models)
         return "image" if images else "row"
 
-    def rows_of(self, label: int) -> NDArray[np.intp]:
-        """Return the rows of one class."""
-        assert self.labels is not None
-        return np.flatnonzero(self.labels == label)
-
     def sample(self, most: int, seed: int) -> NDArray[np.intp]:
         """Choose at most ``most`` rows, spread evenly over the classes, in their own order."""
         n = len(self)

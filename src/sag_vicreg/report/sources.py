@@ -243,7 +243,7 @@ def _tell_apart(models: Sequence[Model]) -> tuple[Model, ...]:
         names.append(", ".join(parts))
     # What is still the same name differs by its path.
     return tuple(
-        _named(model, name if names.count(name) == 1 else f"{name} ({model.path})")
+        replace(model, name=name if names.count(name) == 1 else f"{name} ({model.path})")
         for model, name in zip(models, names, strict=True)
     )
 
@@ -251,7 +251,3 @@ def _tell_apart(models: Sequence[Model]) -> tuple[Model, ...]:
 def _classes(recipe: Recipe) -> str:
     classes = recipe.dataset.classes
     return f"{classes} half" if classes in ("first", "second") else "all classes"
-
-
-def _named(model: Model, name: str) -> Model:
-    return replace(model, name=name)

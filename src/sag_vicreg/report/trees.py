@@ -74,7 +74,7 @@ def build_trees(points: Points, rows: NDArray[np.intp], *, seed: int) -> Trees |
         matrices = [class_centroids(v, points.labels, n_classes)[chosen] for v in points.vectors]
         names = tuple(points.classes[c] for c in chosen)
         shown = points.labels[rows]
-        examples = [tuple(np.flatnonzero(shown == c)[:EXAMPLES].tolist()) for c in chosen]
+        examples = [tuple(examples_of(c, shown)) for c in chosen]
     else:
         matrices = [v[rows[chosen]] for v in points.vectors]
         ids = points.ids
@@ -83,7 +83,7 @@ def build_trees(points: Points, rows: NDArray[np.intp], *, seed: int) -> Trees |
     try:
         trees = [ward_tree(matrix) for matrix in matrices]
     except InputError:
-        # Constant or zero vectors: there is no tree, and the scores say why.
+        # Constant or zero vectors: there is no tree, and a notice says so.
         return None
     return Trees(
         leaves=names,
@@ -92,6 +92,11 @@ def build_trees(points: Points, rows: NDArray[np.intp], *, seed: int) -> Trees |
         pairs=tuple(_face(trees)),
         shown_of=total,
     )
+
+
+def examples_of(label: int, labels: NDArray[np.int64]) -> list[int]:
+    """Choose the first few rows of a class among those the page shows."""
+    return [int(row) for row in np.flatnonzero(labels == label)[:EXAMPLES]]
 
 
 def _face(trees: Sequence[Tree]) -> list[TreePair]:

@@ -81,6 +81,8 @@ def notices(
             f"Map and neighbours show {shown:,} of {len(points):,} {points.noun}s{evenly}; "
             "scores are of all."
         )
+    if trees is None and shown >= 3:
+        found.append("There are no trees: in one of the models vectors are zero or all alike.")
     if trees is not None and trees.classes is not None and len(trees.leaves) < trees.shown_of:
         found.append(f"The trees show {len(trees.leaves)} of {trees.shown_of} classes.")
     if points.labels is None:

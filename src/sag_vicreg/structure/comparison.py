@@ -77,12 +77,11 @@ class Comparisons:
         """
         if score not in SCORES:
             raise unknown_name("score", score, SCORES)
-        place = SCORES.index(score)
-        mirrored = {3: 4, 4: 3}.get(place, place)
+        mirrored = {"d1_to_p2": "d2_to_p1", "d2_to_p1": "d1_to_p2"}.get(score, score)
         table = np.empty((len(self.names), len(self.names)))
         for (i, j), pair in self.pairs.items():
-            values = pair.values()
-            table[i, j], table[j, i] = values[place], values[mirrored]
+            values = dict(zip(SCORES, pair.values(), strict=True))
+            table[i, j], table[j, i] = values[score], values[mirrored]
         return table
 
     def to_dict(self) -> dict[str, Any]:

@@ -21,11 +21,10 @@ _TABLE = 2**22
 _ROWS, _STAGES = 64, 16
 
 
-def check_lca(lca: str) -> str:
+def check_lca(lca: str) -> None:
     """Refuse an LCA distance that does not exist."""
     if lca not in LCA_DISTANCES:
         raise unknown_name("LCA distance", lca, LCA_DISTANCES)
-    return lca
 
 
 @dataclass(frozen=True, eq=False)

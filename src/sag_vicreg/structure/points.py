@@ -13,11 +13,10 @@ Floats = npt.NDArray[np.float64]
 GEOMETRIES = ("cosine", "spherical", "euclidean")
 
 
-def check_geometry(geometry: str) -> str:
+def check_geometry(geometry: str) -> None:
     """Refuse a geometry that does not exist."""
     if geometry not in GEOMETRIES:
         raise unknown_name("geometry", geometry, GEOMETRIES)
-    return geometry
 
 
 def as_vectors(vectors: Any, name: str = "embeddings") -> Floats:
