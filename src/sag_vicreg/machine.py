@@ -1,7 +1,6 @@
 """The machine as this process sees it: the cores it may use, the memory it has held."""
 
 import os
-import resource
 import sys
 from pathlib import Path
 
@@ -28,5 +27,7 @@ def peak_bytes() -> int:
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
         return int(line.split()[1]) * 1024
+    import resource  # which Windows has not: only benchmarks ask for the peak
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

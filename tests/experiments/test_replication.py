@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from sag_vicreg.artifacts import Result, Spread
 from sag_vicreg.errors import InputError
-from sag_vicreg.experiments import Choices, Evaluation, Result, Store, request_table
+from sag_vicreg.experiments import Choices, Evaluation, Store, request_table
 from sag_vicreg.experiments.formats import to_markdown
 from sag_vicreg.experiments.plan import model_label
 from sag_vicreg.experiments.replication import STAGES
@@ -19,7 +20,6 @@ from sag_vicreg.experiments.replication.findings import (
 )
 from sag_vicreg.experiments.replication.page import BEGIN, END, generated_part, update_page
 from sag_vicreg.experiments.replication.stages import ABLATIONS, ablation, halves, stage_states
-from sag_vicreg.experiments.results import Spread
 from sag_vicreg.experiments.search import RATES, chosen_rate, search_evaluations, tuned_by
 
 KEYS = {
@@ -52,6 +52,7 @@ def result_of(planned: Evaluation, value: float, failure: str | None = None) -> 
         half_samples={key: Spread(value, 0.02) for key in scores},
         seconds={"train": 100.0, "evaluate": 5.0},
         versions={},
+        measures=[],
         failure=failure,
     )
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from sag_vicreg.artifacts import Result, read_result, read_results
 from sag_vicreg.errors import InputError
 from sag_vicreg.experiments import (
     DECLARATIONS,
     Column,
-    Result,
     Row,
     Score,
     Table,
@@ -19,8 +19,6 @@ from sag_vicreg.experiments import (
     average,
     declaration,
     paper_numbers,
-    read_result,
-    read_results,
     render,
 )
 from sag_vicreg.experiments.overhead import overhead_table
@@ -49,6 +47,7 @@ def make_result(
         half_samples={},
         seconds={"train": 1.0, "evaluate": 1.0},
         versions={},
+        measures=[],
     )
 
 

@@ -16,6 +16,7 @@ from made_runs import TREE, embedded_images, webp, write_run
 from sag_vicreg.artifacts import (
     Embeddings,
     Run,
+    Spread,
     read_thumbnails,
     write_embeddings,
     write_json,
@@ -29,7 +30,7 @@ from sag_vicreg.report.charts import score_charts, training_charts
 from sag_vicreg.report.headline import half_pairs, structure_headline
 from sag_vicreg.report.lines import score_lines
 from sag_vicreg.report.points import gather_points, models_to_show
-from sag_vicreg.report.sources import Halves, open_sources
+from sag_vicreg.report.sources import open_sources
 from sag_vicreg.report.tables import STRUCTURE, Scores, is_far
 from sag_vicreg.structure import compare
 
@@ -228,6 +229,20 @@ def test_vectors_without_a_correlation_are_named_and_the_rest_is_shown(tmp_path:
     assert "There are no trees" not in text_of(tmp_path / "a.parquet")
 
 
+@pytest.mark.parametrize("content", ['{"probe": null}', '{"probe": 0.4}', '{"knn": 1e999}', "[]"])
+def test_results_that_are_none_are_named(content: str, tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", "vicreg", "all", images=False)
+    write_text(Run(folder).results, content)
+    with pytest.raises(InputError, match=r"results\.json"):
+        open_sources([folder])
+
+
+def test_a_link_that_leads_nowhere_is_no_result(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "runs" / "one", "vicreg", "all", images=False)
+    (folder.parent / "x.json").symlink_to(tmp_path / "gone.json")
+    assert len(open_sources([folder.parent]).models) == 1
+
+
 def test_a_reproduction_is_averaged_over_seeds(tmp_path: Path) -> None:
     for seed, pearson in enumerate((0.2, 0.3, 0.4)):
         write_json(
@@ -239,13 +254,18 @@ def test_a_reproduction_is_averaged_over_seeds(tmp_path: Path) -> None:
                 "method": "sag-vicreg",
                 "seed": seed,
                 "images": {"dataset": "cifar100"},
+                "options": {},
                 "models": [],
+                "n_images": 100,
+                "seconds": {},
+                "versions": {},
+                "measures": [],
                 "scores": {"lca.pearson": pearson, "rand.level1": 0.5, "rand.clusters20": 0.9},
                 "half_samples": {},
             },
         )
     write_json(tmp_path / "results" / "other.json", {"unrelated": 1})
-    lines = score_lines([], open_sources([tmp_path / "results"]).outcomes).lines
+    lines = score_lines([], open_sources([tmp_path / "results"]).results).lines
     assert [line.name for line in lines] == ["SAG-VICReg"]
     assert lines[0].scores["lca.pearson"] == pytest.approx(0.3)
     assert lines[0].spreads["lca.pearson"] == pytest.approx(0.1)
@@ -328,7 +348,7 @@ def test_thumbnails_survive_the_way_to_the_page(four_runs: Path, tmp_path: Path)
 
 def test_a_card_shows_the_halves_own_mean_and_says_when_the_score_is_elsewhere() -> None:
     values = dict.fromkeys(STRUCTURE, 0.883)
-    halves = dict.fromkeys(STRUCTURE, Halves(0.8, 0.05)) | {"lca.pearson": Halves(0.451, 0.143)}
+    halves = dict.fromkeys(STRUCTURE, Spread(0.8, 0.05)) | {"lca.pearson": Spread(0.451, 0.143)}
     row = Scores("a and b", values, halves=halves)
     headline = structure_headline([row], halves=False, half_samples=8, noun="row")
     first, *others = headline.cards
@@ -341,8 +361,8 @@ def test_a_card_shows_the_halves_own_mean_and_says_when_the_score_is_elsewhere()
 
 
 def test_rounding_is_not_far_from_the_halves() -> None:
-    assert not is_far(1.0, Halves(1 - 1e-9, 0.0))
-    assert is_far(1.0, Halves(0.99, 0.0))
+    assert not is_far(1.0, Spread(1 - 1e-9, 0.0))
+    assert is_far(1.0, Spread(0.99, 0.0))
     assert not is_far(0.5, None)
 
 

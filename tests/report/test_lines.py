@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from sag_vicreg.artifacts import write_json
+from sag_vicreg.artifacts import Spread, write_json
 from sag_vicreg.errors import InputError
 from sag_vicreg.recipes import load_recipe
 from sag_vicreg.report import build_report
 from sag_vicreg.report.charts import score_charts
 from sag_vicreg.report.lines import ScoreLine, ScoreLines, score_lines
-from sag_vicreg.report.sources import Halves, open_sources
+from sag_vicreg.report.sources import open_sources
 
 STRUCTURE = {"lca.pearson": 0.3, "lca.kendall": 0.2}
 
@@ -38,6 +38,7 @@ def write_result(
     family = f"{kind}{method}{overrides}{classes}{changes.get('images')}{changes.get('family')}"
     content = {
         "kind": kind,
+        "key": f"{family}{seed}",
         "family": family,
         "method": method,
         "seed": seed,
@@ -47,6 +48,10 @@ def write_result(
         "scores": scores,
         "half_samples": {},
         "failure": None,
+        "n_images": 100,
+        "seconds": {},
+        "versions": {},
+        "measures": [],
         **changes,
     }
     number = len(list(folder.glob("*.json"))) if folder.is_dir() else 0
@@ -54,7 +59,7 @@ def write_result(
 
 
 def lines_of(*folders: Path) -> ScoreLines:
-    return score_lines([], open_sources(folders).outcomes)
+    return score_lines([], open_sources(folders).results)
 
 
 def by_name(*folders: Path) -> dict[str, ScoreLine]:
@@ -146,7 +151,7 @@ def test_other_datasets_are_named(tmp_path: Path) -> None:
 def test_a_result_in_two_folders_is_one(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         write_result(tmp_path / folder, "vicreg")
-    assert len(open_sources([tmp_path / "a", tmp_path / "b"]).outcomes) == 1
+    assert len(open_sources([tmp_path / "a", tmp_path / "b"]).results) == 1
     assert by_name(tmp_path / "a", tmp_path / "b")["VICReg"].spreads == {}
 
 
@@ -174,7 +179,7 @@ def test_nothing_but_trials_or_failures_is_refused(tmp_path: Path) -> None:
 
 def test_a_damaged_result_is_named(tmp_path: Path) -> None:
     write_result(tmp_path, "vicreg", images="cifar100", family="f")
-    with pytest.raises(InputError, match=r"00\.json is a damaged result"):
+    with pytest.raises(InputError, match=r"00\.json is not a result of `reproduce` \(images: "):
         open_sources([tmp_path])
 
 
@@ -187,7 +192,7 @@ def test_one_seed_shows_its_halves_and_says_when_they_are_elsewhere(tmp_path: Pa
     write_result(tmp_path, "vicreg", half_samples=halves)
     (line,) = lines_of(tmp_path).lines
     assert line.spreads == {}
-    assert line.halves["lca.pearson"] == Halves(0.4, 0.04)
+    assert line.halves["lca.pearson"] == Spread(0.4, 0.04)
     page = build_report([tmp_path], tmp_path / "r.html").read_text()
     assert "halves: 0.400 ± 0.040 †<" in page
     assert "halves: 0.210 ± 0.030<" in page

@@ -15,13 +15,16 @@ from sag_vicreg.artifacts.embeddings import (
     read_embeddings,
     write_embeddings,
 )
+from sag_vicreg.artifacts.results import Result, Spread, read_result, read_results
 from sag_vicreg.artifacts.runs import THUMBNAILS, Run, split_of, training_file
 from sag_vicreg.artifacts.thumbnails import read_thumbnails, write_thumbnails
 
 __all__ = [
     "THUMBNAILS",
     "Embeddings",
+    "Result",
     "Run",
+    "Spread",
     "align",
     "align_all",
     "atomic_path",
@@ -29,6 +32,8 @@ __all__ = [
     "check_writable",
     "finished_files",
     "read_embeddings",
+    "read_result",
+    "read_results",
     "read_thumbnails",
     "split_of",
     "training_file",

@@ -13,15 +13,16 @@ _SPLITS = ("train", "test")
 def split_of(embeddings: Path | str) -> str | None:
     """Tell the split from a name :meth:`Run.embedding_file` gives; None where it has none.
 
-    The last such word counts: a dataset's own name may hold it as well.
+    The last such word counts, as a dataset's own name may hold one; but for the very last, where
+    there is another: that names classes.
 
     Examples
     --------
-    >>> split_of("folder-my-test-set-train-all")
-    'train'
+    >>> split_of("folder-my-test-set-train-all"), split_of("cifar100-test-train")
+    ('train', 'test')
     """
-    words = Path(embeddings).name.removesuffix(".parquet").split("-")
-    return next((word for word in reversed(words) if word in _SPLITS), None)
+    *words, last = Path(embeddings).name.removesuffix(".parquet").split("-")
+    return next((word for word in [*reversed(words), last] if word in _SPLITS), None)
 
 
 def training_file(test: Path) -> Path:

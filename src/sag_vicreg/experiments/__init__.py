@@ -1,6 +1,7 @@
 """The evidence: every table and figure of the paper, declared, and the grid that makes them."""
 
 from sag_vicreg.experiments.assemble import assemble
+from sag_vicreg.experiments.averages import average
 from sag_vicreg.experiments.declarations import DECLARATIONS, Declaration, declaration
 from sag_vicreg.experiments.formats import SUFFIXES, render
 from sag_vicreg.experiments.grid import Workers, outline, run_grid
@@ -8,7 +9,6 @@ from sag_vicreg.experiments.paper import paper_numbers, paper_row
 from sag_vicreg.experiments.plan import Evaluation
 from sag_vicreg.experiments.reproduction import Reproduction, parse_options
 from sag_vicreg.experiments.requests import Choices, request_table
-from sag_vicreg.experiments.results import Result, average, read_result, read_results
 from sag_vicreg.experiments.store import Store
 from sag_vicreg.experiments.tables import Column, Row, Score, Table
 
@@ -20,7 +20,6 @@ __all__ = [
     "Declaration",
     "Evaluation",
     "Reproduction",
-    "Result",
     "Row",
     "Score",
     "Store",
@@ -33,8 +32,6 @@ __all__ = [
     "paper_numbers",
     "paper_row",
     "parse_options",
-    "read_result",
-    "read_results",
     "render",
     "request_table",
     "run_grid",

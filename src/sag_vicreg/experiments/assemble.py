@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from sag_vicreg.artifacts import Result
+from sag_vicreg.experiments.averages import average
 from sag_vicreg.experiments.declarations import Declaration, Setting
 from sag_vicreg.experiments.paper import paper_row
-from sag_vicreg.experiments.results import Result, average
 from sag_vicreg.experiments.tables import Column, Row, Score, Table
 from sag_vicreg.recipes import METHOD_LABELS
 
@@ -43,6 +44,10 @@ def assemble(
             paper += paper_row(declared.name, setting.name, method) or [None] * len(declared.scores)
         beside = tuple(paper) if like_the_paper and any(paper) else ()
         rows.append(Row(method, METHOD_LABELS[method], tuple(ours), beside))
+    if declared.evaluation == "rand":
+        from sag_vicreg.evaluation.rand import RAND_NOTE
+
+        notes = [*notes, RAND_NOTE]
     return Table(
         declared.name, declared.title, columns, tuple(rows), declared.percent, notes=tuple(notes)
     )

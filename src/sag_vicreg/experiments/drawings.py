@@ -278,9 +278,14 @@ NUMBERS = {
 }
 
 
+def figure_name(name: str) -> str:
+    """Return the figure of this name or printed number; refuse what is neither."""
+    found = NUMBERS.get(name, name)
+    if found not in FIGURES:
+        raise unknown_name("figure", name, [*FIGURES, *NUMBERS])
+    return found
+
+
 def draw_figure(name: str, sources: Sources) -> "Figure":
     """Draw a figure by its name or its printed number."""
-    name = NUMBERS.get(name, name)
-    if name not in FIGURES:
-        raise unknown_name("figure", name, [*FIGURES, *NUMBERS])
-    return FIGURES[name](sources)
+    return FIGURES[figure_name(name)](sources)

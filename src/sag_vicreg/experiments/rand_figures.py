@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sag_vicreg.artifacts import Result, read_results
 from sag_vicreg.errors import InputError
+from sag_vicreg.experiments.averages import average, of_method
 from sag_vicreg.experiments.declarations import CLUSTER_COUNTS, INVARIANCE
-from sag_vicreg.experiments.results import Result, average, of_method, read_results
 from sag_vicreg.hierarchy import load_hierarchy
 from sag_vicreg.recipes import METHOD_LABELS
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from sag_vicreg.figures.levels import Curve
 
-# Chance alone raises the plain index with the number of clusters, hence the adjusted one beside it.
 _MEASURES = {"rand": "Rand index", "ari": "adjusted Rand index"}
 
 
@@ -49,13 +49,18 @@ def _curves(results: Sequence[Result], keys: Sequence[str]) -> "list[Curve]":
 
 def draw_rand_levels(results: Sequence[Result]) -> "Figure":
     """Figure 4a: as many clusters as the level has classes."""
-    from sag_vicreg.figures.levels import draw_panels, level_panel
+    from sag_vicreg.figures.levels import RAND_RISES, draw_panels, level_panel
 
     hierarchy = load_hierarchy(results[0].images["dataset"])
     levels = range(1, hierarchy.n_levels + 1)
     sizes = [len(hierarchy.names_at(level)) for level in levels]
     panels = [
-        level_panel(title, _curves(results, [f"{measure}.level{n}" for n in levels]), sizes)
+        level_panel(
+            title,
+            _curves(results, [f"{measure}.level{n}" for n in levels]),
+            sizes,
+            note=RAND_RISES if measure == "rand" else "",
+        )
         for measure, title in _MEASURES.items()
     ]
     return draw_panels(panels)
@@ -63,11 +68,16 @@ def draw_rand_levels(results: Sequence[Result]) -> "Figure":
 
 def draw_rand_clusters(results: Sequence[Result]) -> "Figure":
     """Figure 4b: the finest level against a range of cluster counts."""
-    from sag_vicreg.figures.levels import count_panel, draw_panels
+    from sag_vicreg.figures.levels import RAND_RISES, count_panel, draw_panels
 
     counts = [n for n in CLUSTER_COUNTS if f"rand.clusters{n}" in results[0].scores]
     panels = [
-        count_panel(title, _curves(results, [f"{measure}.clusters{n}" for n in counts]), counts)
+        count_panel(
+            title,
+            _curves(results, [f"{measure}.clusters{n}" for n in counts]),
+            counts,
+            note=RAND_RISES if measure == "rand" else "",
+        )
         for measure, title in _MEASURES.items()
     ]
     return draw_panels(panels)

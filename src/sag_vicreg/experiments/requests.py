@@ -1,8 +1,10 @@
 """What a user asks of `reproduce`: targets and choices in, evaluations and tables out."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sag_vicreg.artifacts import Result
 from sag_vicreg.errors import InputError, unknown_name
 from sag_vicreg.experiments.assemble import assemble
 from sag_vicreg.experiments.declarations import (
@@ -12,10 +14,19 @@ from sag_vicreg.experiments.declarations import (
     declaration,
 )
 from sag_vicreg.experiments.plan import Evaluation, evaluations_of, no_overrides
-from sag_vicreg.experiments.results import Result
 from sag_vicreg.experiments.search import tuned_by
 from sag_vicreg.experiments.tables import Table
 from sag_vicreg.recipes import METHOD_LABELS, SCALES
+
+_OPTIONS = {
+    "scale": "--scale",
+    "datasets": "--dataset",
+    "pretrain": "--pretrain",
+    "methods": "--methods",
+    "seeds": "--seeds",
+    "images": "--images",
+    "overrides": "--set",
+}
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,29 @@ class Choices:
             raise unknown_name("scale", self.scale, SCALES)
         if self.seeds < 1:
             raise InputError(f"--seeds is {self.seeds}: at least one seed is needed")
+
+    def refuse_all_but(self, taken: Sequence[str], target: str) -> None:
+        """Refuse choices that ``target`` could not follow: ignored, they would mislead."""
+        plain = Choices()
+        for name, option in _OPTIONS.items():
+            if name not in taken and getattr(self, name) != getattr(plain, name):
+                rest = (
+                    f"only {', '.join(_OPTIONS[each] for each in taken)}"
+                    if taken
+                    else "it is fixed"
+                )
+                raise InputError(f"{target} does not take {option} ({rest}): leave it out")
+
+    @property
+    def label(self) -> str:
+        """What tells the tables of these choices from those of others, as a part of a name."""
+        parts = [self.scale, *self.datasets, *self.pretrain, *self.methods]
+        parts += [self.images] if self.images != "test" else []
+        # What is only watched changes no number.
+        changed = [each for each in self.overrides if not each.startswith("monitor.")]
+        if changed:
+            parts.append(hashlib.sha256("\n".join(changed).encode()).hexdigest()[:8])
+        return "-".join(parts)
 
 
 @dataclass(frozen=True)

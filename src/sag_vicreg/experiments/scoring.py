@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.artifacts import Embeddings, Run, align, read_embeddings, write_embeddings
+from sag_vicreg.artifacts import Embeddings, Run, Spread, align, read_embeddings, write_embeddings
 from sag_vicreg.experiments.declarations import ImageSet
 from sag_vicreg.experiments.plan import Evaluation
-from sag_vicreg.experiments.results import Spread
 from sag_vicreg.hierarchy import load_hierarchy
 from sag_vicreg.recipes import load_recipe
 

@@ -7,10 +7,10 @@ alone; no test image and no score of tables 1 and 2 takes part in the choice.
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from sag_vicreg.artifacts import Result
 from sag_vicreg.errors import InputError
 from sag_vicreg.experiments.declarations import INVARIANCE, ImageSet, Setting, TrainingSet
 from sag_vicreg.experiments.plan import UNWATCHED, Evaluation, Overrides, evaluation
-from sag_vicreg.experiments.results import Result
 
 RATES = (0.4, 1.3, 4.0)
 TRIAL_STEPS = 300

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sag_vicreg.artifacts import Run, write_json
-from sag_vicreg.experiments.results import Result, read_results
+from sag_vicreg.artifacts import Result, Run, read_results, write_json
 
 if TYPE_CHECKING:
     from sag_vicreg.recipes import Recipe

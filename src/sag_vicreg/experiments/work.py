@@ -7,9 +7,9 @@ first, look whether the work is done, and write their last file last.
 import time
 from dataclasses import asdict
 
+from sag_vicreg.artifacts import Result
 from sag_vicreg.errors import TrainingStopped
 from sag_vicreg.experiments.plan import Evaluation
-from sag_vicreg.experiments.results import Result
 from sag_vicreg.experiments.scheduler import BUSY, DONE
 from sag_vicreg.experiments.scoring import Scored, embed_once, score
 from sag_vicreg.experiments.store import Store

@@ -83,7 +83,7 @@ def build_report(
     rows = points.sample(max_points, seed) if points else np.arange(0)
     explore = points is not None and len(rows) >= 3
 
-    lines = score_lines(found.models, found.outcomes)
+    lines = score_lines(found.models, found.results)
     headline, halves, start = _headline(
         found, points if explore else None, lines, half_samples=half_samples, seed=seed
     )

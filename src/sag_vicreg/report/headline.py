@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sag_vicreg.artifacts import Spread
 from sag_vicreg.errors import InputError
 from sag_vicreg.progress import track
 from sag_vicreg.report.lines import ScoreLines, flatten
 from sag_vicreg.report.points import Points
-from sag_vicreg.report.sources import Halves, Model
+from sag_vicreg.report.sources import Model
 from sag_vicreg.report.tables import (
     FAR,
     STRUCTURE,
@@ -87,10 +88,10 @@ def compare_models(
             # Constant or zero vectors have no correlation; the rest of the page can still be shown.
             rows.append(Scores(name, {}, problem=str(error)))
             continue
-        halves: dict[str, Halves] = {}
+        halves: dict[str, Spread] = {}
         if (spread := found.half_samples) is not None:
             means, deviations = spread.mean.values().tolist(), spread.deviation.values().tolist()
-            halves = dict(zip(STRUCTURE, map(Halves, means, deviations), strict=True))
+            halves = dict(zip(STRUCTURE, map(Spread, means, deviations), strict=True))
         values = dict(zip(STRUCTURE, found.values().tolist(), strict=True))
         rows.append(Scores(name, values, halves=halves))
     return rows

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sag_vicreg.report.sources import Halves, Model, Outcome, method_place
+from sag_vicreg.artifacts import Result, Spread
+from sag_vicreg.report.sources import Model, method_label, method_place
 
 # What does not change the trained weights, and what kinds of evaluation differ in by design:
 # structure is of models of either half of the classes, levels are of a model of all.
@@ -31,7 +32,7 @@ class ScoreLine:
     scores: Mapping[str, float]
     spreads: Mapping[str, float] = field(default_factory=dict)
     """Deviation over seeds."""
-    halves: Mapping[str, Halves] = field(default_factory=dict)
+    halves: Mapping[str, Spread] = field(default_factory=dict)
     """Random halves of the images, where there is one seed."""
 
 
@@ -43,16 +44,16 @@ class ScoreLines:
     common: str
 
 
-def score_lines(models: Sequence[Model], outcomes: Sequence[Outcome]) -> ScoreLines:
+def score_lines(models: Sequence[Model], results: Sequence[Result]) -> ScoreLines:
     """Scores of runs' ``results.json``, and of a reproduction averaged over seeds."""
     lines = [
         ScoreLine(model.name, style, flatten(model.results), _probe_spreads(model.results))
         for style, model in enumerate(models)
         if model.results is not None
     ]
-    families: dict[str, list[Outcome]] = defaultdict(list)
-    for outcome in outcomes:
-        families[outcome.family].append(outcome)
+    families: dict[str, list[Result]] = defaultdict(list)
+    for result in results:
+        families[result.family].append(result)
     named, common = _named([_Family(found) for found in families.values()])
     for style, (name, members) in enumerate(named.items(), start=len(models)):
         line = ScoreLine(name, style, {}, {}, {})
@@ -67,38 +68,44 @@ def score_lines(models: Sequence[Model], outcomes: Sequence[Outcome]) -> ScoreLi
 class _Family:
     """Results that differ in nothing but the seed."""
 
-    outcomes: Sequence[Outcome]
+    results: Sequence[Result]
 
     @property
-    def first(self) -> Outcome:
-        return self.outcomes[0]
+    def first(self) -> Result:
+        return self.results[0]
+
+    @property
+    def method(self) -> str:
+        return method_label(self.first.method)
 
     @cached_property
     def keys(self) -> frozenset[str]:
         """The scores every seed has."""
-        return frozenset.intersection(*(frozenset(o.scores) for o in self.outcomes))
+        return frozenset.intersection(*(frozenset(r.scores) for r in self.results))
 
     @cached_property
     def recipe(self) -> dict[str, str]:
         """What was trained, described by dotted key; where two models differ, both values."""
-        flat = [_leaves(recipe) for recipe in self.first.recipes]
+        flat = [_leaves(recipe) for recipe in self.first.models]
         kept = (key for key in _union(flat) if not _is_below(key, NO_RECIPE))
         return {key: _describe(key, *(leaves.get(key) for leaves in flat)) for key in kept}
 
     @cached_property
     def setting(self) -> dict[str, str]:
         """How it was evaluated, described by dotted key."""
-        trained_on = [r.get("dataset", {}).get("classes") for r in self.first.recipes]
+        trained_on = [r.get("dataset", {}).get("classes") for r in self.first.models]
         leaves = _leaves({"images": self.first.images, "options": self.first.options})
         described = {key: _describe(key, value) for key, value in leaves.items()}
         return described | {"dataset.classes": _describe("trained on", *trained_on)}
 
     def added_to(self, line: ScoreLine) -> ScoreLine:
         """Return the line with this family's means, and their spread over seeds or halves."""
-        values = {key: [o.scores[key] for o in self.outcomes] for key in sorted(self.keys)}
-        several = len(self.outcomes) > 1
+        values = {key: [r.scores[key] for r in self.results] for key in sorted(self.keys)}
+        several = len(self.results) > 1
         spreads = {k: float(np.std(v, ddof=1)) for k, v in values.items()} if several else {}
-        halves = {} if several else {k: v for k, v in self.first.halves.items() if k in values}
+        halves = (
+            {} if several else {k: v for k, v in self.first.half_samples.items() if k in values}
+        )
         return ScoreLine(
             line.name,
             line.style,
@@ -116,8 +123,7 @@ def _named(families: Sequence[_Family]) -> tuple[dict[str, list[_Family]], list[
     """
     several = len({f.first.images.get("dataset") for f in families}) > 1
     bases = {
-        f: f"{f.first.method}, {f.first.images.get('dataset')}" if several else f.first.method
-        for f in families
+        f: f"{f.method}, {f.first.images.get('dataset')}" if several else f.method for f in families
     }
     rivals: dict[str, list[_Family]] = defaultdict(list)
     for family, base in bases.items():
@@ -137,7 +143,7 @@ def _named(families: Sequence[_Family]) -> tuple[dict[str, list[_Family]], list[
     def place(family: _Family) -> tuple[Any, ...]:
         # What may be compared stands together; the shorter of two numbers is the smaller.
         own = [(telling.index(key), len(mark), mark) for key, mark in marks[family].items()]
-        return len(own), own, method_place(family.first.method), bases[family]
+        return len(own), own, method_place(family.method), bases[family]
 
     by_name: dict[str, list[_Family]] = defaultdict(list)
     for family in sorted(families, key=place):

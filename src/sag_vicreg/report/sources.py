@@ -5,15 +5,24 @@ Everything is read from artifacts; nothing is trained or embedded here.
 
 import csv
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.artifacts import THUMBNAILS, Embeddings, Run, finished_files, read_embeddings
+from sag_vicreg.artifacts import (
+    THUMBNAILS,
+    Embeddings,
+    Result,
+    Run,
+    finished_files,
+    read_embeddings,
+    read_result,
+)
 from sag_vicreg.errors import InputError
 from sag_vicreg.recipes import METHOD_LABELS, Recipe, load_recipe
 
@@ -52,39 +61,14 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Halves:
-    """Mean and deviation of one score over random halves of the images."""
-
-    mean: float
-    deviation: float
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """One result file of ``reproduce``: flat scores (``lca.pearson``, ``knn.level1``).
-
-    Only outcomes of one ``family`` may be averaged: they differ in nothing but the seed.
-    """
-
-    method: str
-    seed: int
-    family: str
-    images: Mapping[str, Any]
-    options: Mapping[str, Any]
-    recipes: Sequence[Mapping[str, Any]]
-    scores: Mapping[str, float]
-    halves: Mapping[str, Halves]
-    failed: bool
-
-
-@dataclass(frozen=True)
 class Sources:
     """Everything the paths given to a report hold."""
 
     models: tuple[Model, ...]
-    outcomes: tuple[Outcome, ...]
-    failures: tuple[Outcome, ...]
-    """Results without scores: their training stopped itself."""
+    results: tuple[Result, ...]
+    """Of a reproduction, with scores."""
+    failures: tuple[Result, ...]
+    """Without scores: their training stopped itself."""
 
 
 def open_sources(paths: Sequence[Path | str]) -> Sources:
@@ -92,28 +76,29 @@ def open_sources(paths: Sequence[Path | str]) -> Sources:
     if not paths:
         raise InputError("nothing to report: give run folders, embedding files or both")
     models: list[Model] = []
-    outcomes: list[Outcome] = []
+    results: list[Result] = []
     for path in map(Path, paths):
         if path.is_dir():
-            found, results = _open_folder(path)
-            models += found
-            outcomes += results
+            runs, found = _open_folder(path)
+            models += runs
+            results += found
         elif path.exists():
             models.append(Model(path.stem, path, embeddings={path.stem: path}))
         else:
             raise InputError(f"no such file or folder: {path}")
     # A result found in two folders is one.
-    outcomes = list({(o.family, o.seed): o for o in outcomes}.values())
-    finished = tuple(o for o in outcomes if not o.failed)
+    results = list({(result.family, result.seed): result for result in results}.values())
+    finished = tuple(result for result in results if result.failure is None)
     if not models and not finished:
         raise InputError(
             f"every training in {', '.join(map(str, paths))} stopped itself: there is nothing to "
             "report before `sag-vicreg reproduce` has a result with scores"
         )
-    return Sources(_tell_apart(models), finished, tuple(o for o in outcomes if o.failed))
+    failures = tuple(result for result in results if result.failure is not None)
+    return Sources(_tell_apart(models), finished, failures)
 
 
-def _open_folder(folder: Path) -> tuple[list[Model], list[Outcome]]:
+def _open_folder(folder: Path) -> tuple[list[Model], list[Result]]:
     if Run(folder).recipe.is_file():
         model = _open_run(folder, named=True)
         if model.is_empty:
@@ -123,8 +108,9 @@ def _open_folder(folder: Path) -> tuple[list[Model], list[Outcome]]:
             )
         return [model], []
     recipes = sorted(folder.rglob("recipe.yaml"))
-    outcomes = [o for path in finished_files(folder, "**/*.json") if (o := _read_outcome(path))]
-    if not recipes and not outcomes:
+    files = finished_files(folder, "**/*.json")
+    results = [result for path in files if (result := _read_reproduced(path))]
+    if not recipes and not results:
         what = "is empty" if not any(folder.iterdir()) else "is not a run"
         raise InputError(
             f"{folder} {what}: no recipe.yaml and no results (trials of a search do not count) in "
@@ -133,13 +119,18 @@ def _open_folder(folder: Path) -> tuple[list[Model], list[Outcome]]:
         )
     runs = [_open_run(path.parent, named=False) for path in recipes]
     # A run that has only begun has nothing to show beside the others.
-    return sorted((run for run in runs if not run.is_empty), key=_order), outcomes
+    return sorted((run for run in runs if not run.is_empty), key=_order), results
 
 
 def _order(model: Model) -> tuple[int, str, int]:
     """Sort runs of one folder: baseline first, first half before second, by seed."""
     assert model.recipe is not None
     return method_place(model.name), str(model.recipe.dataset.classes), model.recipe.seed
+
+
+def method_label(name: str) -> str:
+    """Write a method's name for people; one we do not know stays as it is."""
+    return METHOD_LABELS.get(name, name)
 
 
 def method_place(name: str) -> int:
@@ -152,7 +143,7 @@ def _open_run(folder: Path, *, named: bool) -> Model:
     run = Run(folder)
     recipe = load_recipe(run.recipe)
     return Model(
-        name=METHOD_LABELS.get(recipe.method.name, recipe.method.name),
+        name=method_label(recipe.method.name),
         path=folder,
         recipe=recipe,
         metrics=_read_metrics(run.metrics) if run.metrics.is_file() else {},
@@ -163,47 +154,39 @@ def _open_run(folder: Path, *, named: bool) -> Model:
 
 
 def _read_json(path: Path) -> Any:
-    def refuse(constant: str) -> None:
+    def refuse(constant: str) -> NoReturn:
         raise ValueError(f"{constant} is not JSON")
 
+    def finite(digits: str) -> float:
+        number = float(digits)
+        if not math.isfinite(number):
+            refuse(digits)
+        return number
+
     try:
-        return json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+        text = path.read_text(encoding="utf-8")
+        return json.loads(text, parse_constant=refuse, parse_float=finite)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {path}: it is not JSON; make it again") from error
 
 
 def _read_scores(path: Path) -> dict[str, Any]:
     content = _read_json(path)
-    if not isinstance(content, dict):
+    if not isinstance(content, dict) or not isinstance(content.get("probe", {}), dict):
         raise InputError(f"{path} holds no results: make it again with `sag-vicreg evaluate`")
     return content
 
 
-def _read_outcome(path: Path) -> Outcome | None:
+def _read_reproduced(path: Path) -> Result | None:
     """Read a result of ``reproduce``; None for any other JSON file (a run has several).
 
     The trials of a learning-rate search are no results: they look at training images.
     """
-    content = _read_json(path) if path.stat().st_size < 1 << 20 else None
-    keys = {"kind", "family", "method", "seed", "images", "models", "scores", "half_samples"}
-    if not isinstance(content, dict) or not keys <= content.keys():
+    small = path.is_file() and path.stat().st_size < 1 << 20
+    content = _read_json(path) if small else None
+    if not isinstance(content, dict) or not {"kind", "family", "scores"} <= content.keys():
         return None
-    if content["kind"] == "selection":
-        return None
-    try:
-        return Outcome(
-            method=METHOD_LABELS.get(content["method"], str(content["method"])),
-            seed=content["seed"],
-            family=content["family"],
-            images=dict(content["images"]),
-            options=dict(content.get("options", {})),
-            recipes=[dict(recipe) for recipe in content["models"]],
-            scores=dict(content["scores"]),
-            halves={key: Halves(**value) for key, value in content["half_samples"].items()},
-            failed=content.get("failure") is not None,
-        )
-    except (AttributeError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is a damaged result of `reproduce`: move it away") from error
+    return None if content["kind"] == "selection" else read_result(path)
 
 
 def _read_metrics(path: Path) -> dict[str, NDArray[np.float64]]:

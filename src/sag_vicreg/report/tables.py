@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sag_vicreg.report.sources import Halves
+from sag_vicreg.artifacts import Spread
 
 STRUCTURE = {
     "lca.pearson": "LCA Pearson",
@@ -62,7 +62,7 @@ class Scores:
     values: Mapping[str, float]
     spreads: Mapping[str, float] = field(default_factory=dict)
     """Deviation around the score, as over seeds."""
-    halves: Mapping[str, Halves] = field(default_factory=dict)
+    halves: Mapping[str, Spread] = field(default_factory=dict)
     """Random halves, whose mean may be far from the score."""
     problem: str = ""
     """Why there are no scores, where there are none."""
@@ -78,12 +78,12 @@ def plus_minus(spread: float | None) -> str:
     return "" if spread is None else f"± {spread:.3f}"
 
 
-def of_halves(halves: Halves | None) -> str:
+def of_halves(halves: Spread | None) -> str:
     """Return the halves' own mean and deviation; nothing where there are none."""
     return "" if halves is None else f"halves: {number(halves.mean)} ± {halves.deviation:.3f}"
 
 
-def is_far(score: float, halves: Halves | None) -> bool:
+def is_far(score: float, halves: Spread | None) -> bool:
     """Whether a score is visibly more than two deviations from the mean of its halves."""
     return halves is not None and abs(score - halves.mean) > max(2 * halves.deviation, 5e-4)
 

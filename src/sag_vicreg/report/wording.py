@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sag_vicreg.artifacts import split_of
 from sag_vicreg.evaluation.plane import FEWEST_FOR_UMAP
 from sag_vicreg.report.points import Points
-from sag_vicreg.report.sources import Sources
+from sag_vicreg.report.sources import Sources, method_label
 from sag_vicreg.report.trees import Trees
 
 COUNTS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
@@ -15,7 +15,7 @@ def page_title(sources: Sources, halves: Sequence[str]) -> str:
     """Name the page after what is in it."""
     if halves:
         return f"{_listed(halves)} on classes they never saw"
-    methods = list(dict.fromkeys(outcome.method for outcome in sources.outcomes))
+    methods = list(dict.fromkeys(method_label(result.method) for result in sources.results))
     if methods:
         return f"{_listed(methods)}, reproduced"
     names = [model.name for model in sources.models]
@@ -36,7 +36,7 @@ def lead(sources: Sources, points: Points | None) -> str:
     models = len(sources.models)
     if points is None:
         what = f"{models} run{'s' if models != 1 else ''}" if models else ""
-        results = len(sources.outcomes)
+        results = len(sources.results)
         parts = [what, f"{results} results" if results else ""]
         return f"{' and '.join(part for part in parts if part)}, without embeddings."
     n, shown = len(points), len(points.models)
@@ -61,7 +61,7 @@ def notices(
             "trees, map and neighbours appear here."
         )
     if sources.failures:
-        stopped = ", ".join(f"{o.method} seed {o.seed}" for o in sources.failures)
+        stopped = ", ".join(f"{method_label(r.method)} seed {r.seed}" for r in sources.failures)
         found.append(f"Not in the averages, as the training stopped itself: {stopped}.")
     if points is None:
         return found

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sag_vicreg.artifacts import Result
+from sag_vicreg.experiments.averages import finished, of_method
 from sag_vicreg.experiments.declarations import DECLARATIONS
 from sag_vicreg.experiments.paper import paper_row
 from sag_vicreg.experiments.plan import Evaluation, Overrides
@@ -13,7 +15,6 @@ from sag_vicreg.experiments.replication.stages import (
     by_level,
     halves,
 )
-from sag_vicreg.experiments.results import Result, finished, of_method
 
 OURS, PLAIN = "sag-vicreg", "vicreg"
 # The tables whose numbers the paper prints for this dataset, and what their scores are called.

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from sag_vicreg.artifacts import Result
 from sag_vicreg.experiments.assemble import assemble
+from sag_vicreg.experiments.averages import average, finished, of_method
 from sag_vicreg.experiments.declarations import DECLARATIONS, INVARIANCE
 from sag_vicreg.experiments.plan import Evaluation, Overrides
 from sag_vicreg.experiments.replication.comparisons import (
@@ -21,7 +23,6 @@ from sag_vicreg.experiments.replication.stages import (
     by_level,
     halves,
 )
-from sag_vicreg.experiments.results import Result, average, finished, of_method
 from sag_vicreg.experiments.search import (
     CRITERION,
     chosen_rate,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sag_vicreg.artifacts import write_text
 from sag_vicreg.errors import InputError
+from sag_vicreg.experiments.averages import finished
 from sag_vicreg.experiments.declarations import INVARIANCE
 from sag_vicreg.experiments.formats import to_markdown
 from sag_vicreg.experiments.rand_figures import draw_rand_clusters, draw_rand_levels
@@ -27,7 +28,6 @@ from sag_vicreg.experiments.replication.stages import (
     halves,
     stage_states,
 )
-from sag_vicreg.experiments.results import finished
 from sag_vicreg.experiments.search import search_evaluations, tuned_by
 from sag_vicreg.experiments.tables import Table
 

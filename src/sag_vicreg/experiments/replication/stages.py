@@ -6,9 +6,9 @@ Every stage lists its evaluations seed by seed, so that an unfinished stage has 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from sag_vicreg.artifacts import Result
 from sag_vicreg.experiments.declarations import DECLARATIONS, INVARIANCE, Setting
 from sag_vicreg.experiments.plan import UNWATCHED, Evaluation, Overrides, evaluation
-from sag_vicreg.experiments.results import Result
 from sag_vicreg.experiments.search import search_evaluations, tuned_by
 
 DATASET = "cifar100"

@@ -2,7 +2,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 
-const ARRAYS = { f4: Float32Array, i1: Int8Array, i4: Int32Array, u2: Uint16Array };
+const ARRAYS = { f4: Float32Array, i1: Int8Array, i4: Int32Array, u1: Uint8Array, u2: Uint16Array };
 
 /** Decode a typed array from the base64 the page carries it in. */
 function decode(array) {

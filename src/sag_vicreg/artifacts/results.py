@@ -1,15 +1,15 @@
 """The result of one evaluation: a small JSON that outlives models and embeddings."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sag_vicreg.artifacts import finished_files, write_json
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from sag_vicreg.artifacts.atomic import finished_files, write_json
 from sag_vicreg.errors import InputError
-from sag_vicreg.experiments.plan import Evaluation
-from sag_vicreg.experiments.tables import Score
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Spread:
     deviation: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Result:
     """Scores of one evaluation and everything needed to know what they are scores of.
 
@@ -46,6 +46,8 @@ class Result:
         result too, and would stop itself again.
     """
 
+    __pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
+
     kind: str
     key: str
     family: str
@@ -60,7 +62,7 @@ class Result:
     seconds: Mapping[str, float]
     versions: Mapping[str, str]
     failure: str | None = None
-    measures: Sequence[Mapping[str, float]] = ()
+    measures: Sequence[Mapping[str, float]]
 
     @property
     def file_name(self) -> str:
@@ -74,16 +76,21 @@ class Result:
         return path
 
 
+@cache
+def _format() -> TypeAdapter[Result]:
+    return TypeAdapter(Result)
+
+
 def read_result(path: Path) -> Result:
     """Read one result; a file that is none is refused by name."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        spreads = {key: Spread(**value) for key, value in content.pop("half_samples").items()}
-        measures = tuple(content.pop("measures"))
-        return Result(**content, half_samples=spreads, measures=measures)
-    except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+        return _format().validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
         raise InputError(
-            f"{path} is not a result of `reproduce` ({error}): move it away"
+            f"{path} is not a result of `reproduce` "
+            f"({f'{where}: ' if where else ''}{first['msg']}): move it away"
         ) from error
 
 
@@ -95,28 +102,3 @@ def read_results(folders: Iterable[Path]) -> dict[str, Result]:
             result = read_result(path)
             found[result.key] = result
     return found
-
-
-def finished(evaluations: Iterable[Evaluation], results: Mapping[str, Result]) -> list[Result]:
-    """Return the results there are, without those whose training stopped itself."""
-    known = [results[e.key] for e in evaluations if e.key in results]
-    return [result for result in known if result.failure is None]
-
-
-def of_method(results: Iterable[Result], method: str) -> list[Result]:
-    """Return one method's results."""
-    return [result for result in results if result.method == method]
-
-
-def average(results: Sequence[Result], score: str) -> Score | None:
-    """Mean and deviation of one score over seeds; refused for results of different recipes."""
-    families = {result.family for result in results}
-    if len(families) > 1:
-        raise InputError(
-            f"results of {len(families)} different recipes or settings cannot be averaged: "
-            f"{', '.join(sorted(result.file_name for result in results))}"
-        )
-    seeds = [result.seed for result in results]
-    if len(set(seeds)) < len(seeds):
-        raise InputError(f"the same seed twice in one average: seeds {sorted(seeds)}")
-    return Score.of([result.scores[score] for result in results if result.failure is None])
