@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sag_vicreg.cli import app
+from sag_vicreg.experiments import Choices
 
 TABLE = ["table1", "--dataset", "shapes", "--scale", "smoke"]
 # One method, two models; nothing is measured on the way.
@@ -50,7 +51,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def table_of(out: Path) -> str:
-    return (out / "tables" / "table1-smoke.csv").read_text()
+    return (out / "tables" / "table1-smoke-shapes-sag-vicreg.csv").read_text()
 
 
 @pytest.mark.slow
@@ -136,7 +137,8 @@ def test_tables_by_level_and_rand_figures_share_one_model(tmp_path: Path) -> Non
 
 
 def lines_of(folder: Path, name: str) -> list[str]:
-    return (folder / "out" / "tables" / f"{name}-smoke.csv").read_text().splitlines()[1:]
+    table = folder / "out" / "tables" / f"{name}-smoke-shapes-sag-vicreg.csv"
+    return table.read_text().splitlines()[1:]
 
 
 @pytest.mark.slow
@@ -171,6 +173,20 @@ def test_what_any_target_cannot_do_is_said_before_the_first_is_begun(tmp_path: P
     assert not (tmp_path / "out").exists()
 
 
+def test_tables_of_other_choices_have_other_names() -> None:
+    labels = [
+        Choices().label,
+        Choices(datasets=["caltech256"]).label,
+        Choices(images="train").label,
+        Choices(methods=["vicreg"], seeds=3).label,
+        Choices(overrides=["method.k=3"]).label,
+        Choices(overrides=["method.k=7"]).label,
+    ]
+    assert labels[:4] == ["cpu", "cpu-caltech256", "cpu-train", "cpu-vicreg"]
+    assert len(set(labels)) == 6
+    assert Choices(overrides=["monitor.log_every=5"]).label == "cpu"
+
+
 def test_an_option_for_the_cluster_that_is_not_yaml_is_one_line() -> None:
     message = printed(*TABLE, "--cluster", "slurm", "--cluster-option", "slurm_setup=[")
     assert "the option 'slurm_setup=[' is not YAML" in message
@@ -200,6 +216,11 @@ def test_a_missing_dataset_says_where_it_was_looked_for(
         (["table1", "--cluster-option", "partition"], "write key=value"),
         (["table1", "--dataset", "mnist"], "unknown dataset for table1 'mnist'"),
         (["table4", "--pretrain", "shapes", "--dataset", "cifar100"], "evaluated on shapes"),
+        (["halves", "--dataset", "shapes"], "halves does not take --dataset (it is fixed)"),
+        (["trend-3000", "--set", "seed=3"], "does not take --set"),
+        (["overhead", "--images", "train"], "overhead does not take --images (only --scale"),
+        (["overhead", "--methods", "nobody"], "unknown method of overhead 'nobody'"),
+        (["table1", "--out", "/dev/null/x"], "cannot write /dev/null/x/workers.log"),
     ],
 )
 def test_bad_options_are_one_line(arguments: list[str], message: str) -> None:

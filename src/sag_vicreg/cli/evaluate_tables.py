@@ -88,7 +88,13 @@ def print_comparison(groups: Sequence[Group], tree: str) -> None:
 
 def draw(groups: Sequence[Group]) -> "Figure":
     """Draw what the tables say: scores by level, and Rand indices by number of clusters."""
-    from sag_vicreg.figures.levels import Curve, count_panel, draw_panels, level_panel
+    from sag_vicreg.figures.levels import (
+        RAND_RISES,
+        Curve,
+        count_panel,
+        draw_panels,
+        level_panel,
+    )
 
     first = groups[0].members[0]
 
@@ -108,11 +114,10 @@ def draw(groups: Sequence[Group]) -> "Figure":
     levels = [f"level{level}" for level in range(1, len(first.n_classes) + 1)]
     counts = [score.n_clusters for score in first.rand.by_count]
     clusters = [f"clusters{count}" for count in counts]
-    rises = "chance alone raises it with the number of clusters"
     by_level: dict[str, dict[str, Any]] = {
         "knn": {"percent": True, "chance": first.majority},
         "probe": {"percent": True, "chance": first.majority},
-        "rand": {"chance": chance(first.rand.by_level), "note": rises},
+        "rand": {"chance": chance(first.rand.by_level), "note": RAND_RISES},
         "ari": {},
     }
     titles = {"knn": "k-NN accuracy", "probe": "linear probe accuracy"}
@@ -126,7 +131,9 @@ def draw(groups: Sequence[Group]) -> "Figure":
         by_chance = chance(first.rand.by_count)
         rand, ari = curves("rand", clusters), curves("ari", clusters)
         panels += [
-            count_panel("Rand index, finest level", rand, counts, chance=by_chance, note=rises),
+            count_panel(
+                "Rand index, finest level", rand, counts, chance=by_chance, note=RAND_RISES
+            ),
             count_panel("adjusted Rand index, finest level", ari, counts),
         ]
     return draw_panels(panels)

@@ -35,10 +35,11 @@ def figure(
 
     Example: `sag-vicreg figure separability --out figure5.png`
     """
-    from sag_vicreg.experiments.drawings import Sources, draw_figure
+    from sag_vicreg.experiments.drawings import Sources, draw_figure, figure_name
     from sag_vicreg.figures.style import check_figure_path, save_figure
 
+    figure = figure_name(name)
     out = check_figure_path(out or Path(f"{name}.png"))
     sources = Sources(runs or (), dataset, classes, query, seed, count)
-    save_figure(draw_figure(name, sources), out)
+    save_figure(draw_figure(figure, sources), out)
     typer.echo(f"wrote {out}")

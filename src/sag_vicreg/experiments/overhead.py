@@ -9,8 +9,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
-from sag_vicreg.errors import require_train_extra
-from sag_vicreg.experiments.declarations import DATASET_LABELS
+from sag_vicreg.errors import require_train_extra, unknown_name
+from sag_vicreg.experiments.declarations import DATASET_LABELS, INVARIANCE
 from sag_vicreg.experiments.estimate import TRAINING_IMAGES, measure_step
 from sag_vicreg.experiments.paper import paper_row
 from sag_vicreg.experiments.tables import Column, Row, Score, Table
@@ -32,22 +32,31 @@ def _measure(recipe: Recipe) -> tuple[float, float]:
     return seconds, peak / 2**20
 
 
-def measure_overhead(scale: str, dataset: str) -> Table:
-    """Train a few steps of both methods in turns and lay the medians out as a table."""
+def check_methods(methods: Sequence[str]) -> None:
+    """Refuse methods whose cost is not compared here."""
+    for method in methods:
+        if method not in INVARIANCE:
+            raise unknown_name("method of overhead", method, INVARIANCE)
+
+
+def measure_overhead(
+    scale: str, dataset: str, *, methods: Sequence[str] = METHODS, seeds: int = 1
+) -> Table:
+    """Train a few steps of each method in turns and lay the medians out as a table.
+
+    There are at least :data:`ROUNDS` turns, and one of every seed.
+    """
     require_train_extra("reproduce overhead")
-    # The walk from the first step on: its cost is what is asked for.
-    overrides = {"vicreg": [], "sag-vicreg": ["method.walk_after=0"]}
-    recipes = {
-        method: load_recipe(f"{dataset}/{method}", scale=scale, overrides=overrides[method])
-        for method in METHODS
-    }
-    measured: dict[str, list[tuple[float, float]]] = {method: [] for method in METHODS}
-    turns = [method for _ in range(ROUNDS) for method in METHODS]
+    turns = [(turn % seeds, method) for turn in range(max(ROUNDS, seeds)) for method in methods]
+    measured: dict[str, list[tuple[float, float]]] = {method: [] for method in methods}
     context = multiprocessing.get_context("spawn")
-    for method in track(turns, "a few steps of each"):
+    for seed, method in track(turns, "a few steps of each"):
+        # The walk from the first step on: its cost is what is asked for.
+        walk = ["method.walk_after=0"] if method == "sag-vicreg" else []
+        recipe = load_recipe(f"{dataset}/{method}", scale=scale, overrides=[*walk, f"seed={seed}"])
         with ProcessPoolExecutor(1, mp_context=context) as pool:
-            measured[method].append(pool.submit(_measure, recipes[method]).result())
-    steps = TRAINING_IMAGES[dataset] // recipes["vicreg"].batch_size
+            measured[method].append(pool.submit(_measure, recipe).result())
+    steps = TRAINING_IMAGES[dataset] // recipe.batch_size
     return overhead_table(measured, scale=scale, dataset=dataset, steps_per_epoch=steps)
 
 
@@ -60,9 +69,9 @@ def overhead_table(
 ) -> Table:
     """Lay out (seconds a step, peak MB) of each turn; medians, SAG-VICReg's excess last."""
     rows = []
-    for method in METHODS:
-        step = statistics.median(seconds for seconds, _ in measured[method])
-        memory = statistics.median(peak for _, peak in measured[method])
+    for method, turns in measured.items():
+        step = statistics.median(seconds for seconds, _ in turns)
+        memory = statistics.median(peak for _, peak in turns)
         # The paper's own numbers are of another machine: they stand beside ours for the ratio.
         paper = paper_row("overhead", dataset, method) if scale == "paper" else None
         rows.append(
@@ -83,6 +92,6 @@ def overhead_table(
         ),
         tuple(rows),
         lower_is_better=True,
-        notes=(f"Median of {len(measured['vicreg'])} turns.",),
+        notes=(f"Median of {len(turns)} turns.",),
         averaged=False,
     )

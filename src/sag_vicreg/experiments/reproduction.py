@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sag_vicreg.artifacts import write_text
+from sag_vicreg.artifacts import check_writable, write_text
 from sag_vicreg.errors import InputError, require_train_extra, unknown_name
 from sag_vicreg.experiments.estimate import expected_seconds, seconds_of, steps_of
 from sag_vicreg.experiments.formats import SUFFIXES, render
 from sag_vicreg.experiments.grid import EVALUATION_SECONDS, Workers, outline, run_grid
-from sag_vicreg.experiments.overhead import measure_overhead
+from sag_vicreg.experiments.overhead import METHODS, check_methods, measure_overhead
 from sag_vicreg.experiments.plan import Evaluation, model_label
 from sag_vicreg.experiments.replication import (
     DATASET,
@@ -72,6 +72,8 @@ class Reproduction:
         """Plan a target, given what is known by now (a search decides what follows it)."""
         results = self.store.results()
         if target in STAGES:
+            # A stage is fixed: what it is made of is what makes its results comparable.
+            self.choices.refuse_all_but((), target)
             return STAGES[target].evaluations(tuned_by(results))
         return request_table(target, self.choices, results).evaluations
 
@@ -106,15 +108,22 @@ class Reproduction:
     def _refuse_early(self, targets: Sequence[str], *, publish: bool) -> None:
         """Find what is wrong with any target before the first is worked on for hours."""
         for target in targets:
-            if target != OVERHEAD:
+            if target == OVERHEAD:
+                self.choices.refuse_all_but(("scale", "datasets", "methods", "seeds"), target)
+                check_methods(self.choices.methods)
+            else:
                 self.evaluations(target)
         if publish:
             read_page(self._page)
+        check_writable(self.store.root / "workers.log")
 
     def _overhead(self) -> list[Table]:
-        scale = self.choices.scale
+        scale, methods, seeds = self.choices.scale, self.choices.methods, self.choices.seeds
         datasets = self.choices.datasets or ["imagenet1k" if scale == "paper" else "cifar100"]
-        return [measure_overhead(scale, dataset) for dataset in datasets]
+        return [
+            measure_overhead(scale, dataset, methods=methods or METHODS, seeds=seeds)
+            for dataset in datasets
+        ]
 
     def _run(self, target: str) -> None:
         if target in STAGES and target != SEARCH:
@@ -148,8 +157,11 @@ class Reproduction:
         total = 0.0
         # Tables share models and evaluations: each is counted where it is first needed.
         counted: set[str] = set()
-        for target in self.targets(names):
+        targets = self.targets(names)
+        self._refuse_early(targets, publish=False)
+        for target in targets:
             if target == OVERHEAD:
+                self.echo("overhead: a few steps of each method in turns; no estimate")
                 continue
             todo = outline(self.evaluations(target), self.store)
             self.echo(
@@ -178,8 +190,7 @@ class Reproduction:
 
     def _keep(self, target: str, table: Table) -> None:
         """Write the table in every format; a rehearsal does not overwrite the real thing."""
-        # A stage of the replication has one scale.
-        name = table.name if target in STAGES else f"{table.name}-{self.choices.scale}"
+        name = table.name if target in STAGES else f"{table.name}-{self.choices.label}"
         for style, suffix in SUFFIXES.items():
             write_text(self.store.root / "tables" / f"{name}{suffix}", render(table, style))
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _GREY = "#777777"
+RAND_RISES = "chance alone raises it with the number of clusters"
 _CHANCE = "chance; of accuracies the largest class"
 # More numbers than this run into each other: matplotlib then chooses some.
 MOST_TICKS = 12
