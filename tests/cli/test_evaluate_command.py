@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -134,6 +135,37 @@ def test_two_image_sets_of_one_model_are_no_seeds(tmp_path: Path) -> None:
     assert names == [f"vicreg ({file})" for file in files]
     with pytest.raises(InputError, match="named twice"):
         open_inputs([str(folder), str(folder)])
+
+
+def test_what_is_no_seed_of_a_model_never_shares_its_name(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "a", "vicreg", 0, 0.3)
+    file = tmp_path / "vicreg.parquet"
+    write_embeddings(file, embedded(96, 3, 0.3))
+    names = [each.name for each in open_inputs([str(folder), str(file)])]
+    assert names == ["vicreg", str(file)]
+    names = [each.name for each in open_inputs([str(folder), f"vicreg={file}"])]
+    assert names == ["vicreg (runs)", "vicreg"]
+    # Whoever says twice that it is one model is believed.
+    names = [each.name for each in open_inputs([f"x={folder}", f"x={file}"])]
+    assert names == ["x", "x"]
+
+
+def test_a_file_of_a_run_brings_the_training_file_beside_it(tmp_path: Path) -> None:
+    run = Run(write_run(tmp_path / "a", "vicreg", 0, 0.3))
+    test, train = (run.embedding_file("shapes", s, "all") for s in ("test", "train"))
+    assert [(each.test, each.train) for each in open_inputs([str(test)])] == [(test, train)]
+    assert open_inputs([str(train)])[0].train is None
+
+
+def test_a_mistake_names_the_file_and_comes_before_the_work(files: Path) -> None:
+    vectors = np.random.default_rng(0).normal(size=(96, 4))
+    vectors[7, 2] = np.nan
+    write_embeddings(files / "nan.parquet", Embeddings(vectors, None, embedded(96, 0, 0.3).labels))
+    assert "nan.parquet: vectors has NaN" in run("good0.parquet", "nan.parquet", *QUICK)[2]
+    late = ("good0.parquet", "--train", "good-train.parquet", "--clusters", "4,9999")
+    with patch("sag_vicreg.evaluation.overall.hierarchical_knn") as knn:
+        assert "9999 clusters of 96 points" in run(*late)[2]
+    knn.assert_not_called()
 
 
 def test_a_write_that_was_killed_is_not_taken_for_embeddings(tmp_path: Path) -> None:

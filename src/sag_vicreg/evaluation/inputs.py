@@ -106,11 +106,10 @@ def _open(path: Path) -> Input:
             raise InputError(f"{path} is not a run, it has no recipe.yaml: name an embedding file")
         recipe = load_recipe(run.recipe)
         test = _test_file(run, recipe)
-        train = training_file(test)
-        return Input("", test, train if train.is_file() else None, run, recipe)
+        return Input("", test, _training_file(test), run, recipe)
     run = Run(path.parent.parent)
     if path.parent == run.embeddings and run.recipe.is_file():
-        return Input("", path, None, None, load_recipe(run.recipe))
+        return Input("", path, _training_file(path), None, load_recipe(run.recipe))
     return Input("", path, None)
 
 
@@ -133,21 +132,33 @@ def _test_file(run: Run, recipe: Recipe) -> Path:
     )
 
 
+def _training_file(test: Path) -> Path | None:
+    """Find the training split's file beside the test split's, where there is one."""
+    beside = training_file(test) if split_of(test) == "test" else None
+    return beside if beside is not None and beside.is_file() else None
+
+
 def _group_names(given: Sequence[str | None], opened: Sequence[Input]) -> list[str]:
-    """Name inputs as asked; seeds of one recipe by their method; all else told apart."""
+    """Name inputs as asked; seeds of one recipe by their method; all else told apart.
+
+    Inputs of one name are averaged, so no two come to one by accident.
+    """
     by_method: dict[str, list[Input]] = {}
     for each in opened:
         if each.recipe is not None:
             by_method.setdefault(each.recipe.method.name, []).append(each)
     files = [each.test for each in opened if each.recipe is None]
+    taken = {name for name in given if name is not None}
     names = []
     for name, each in zip(given, opened, strict=True):
         if name is not None:
             names.append(name)
         elif each.recipe is None:
-            names.append(_shortest_name(each.test, files))
+            own = _shortest_name(each.test, files)
+            names.append(str(each.test) if own in taken or own in by_method else own)
         elif _are_seeds(by_method[each.recipe.method.name]):
-            names.append(each.recipe.method.name)
+            method = each.recipe.method.name
+            names.append(f"{method} (runs)" if method in taken else method)
         else:
             where = each.test if each.run is None else each.run.folder
             names.append(f"{each.recipe.method.name} ({where})")

@@ -13,7 +13,7 @@ from sag_vicreg.evaluation.class_tree import ClassTreeScores, class_tree_similar
 from sag_vicreg.evaluation.knn import KNNScores, Vote, hierarchical_knn
 from sag_vicreg.evaluation.levels import labels_by_level
 from sag_vicreg.evaluation.probe import ProbeScores, hierarchical_probe
-from sag_vicreg.evaluation.rand import RandScores, rand_index
+from sag_vicreg.evaluation.rand import RandScores, check_clustering, rand_index
 from sag_vicreg.evaluation.unlabelled import LabelFree, label_free
 from sag_vicreg.hierarchy import Hierarchy
 
@@ -104,6 +104,9 @@ def evaluate(
         raise InputError("the training embeddings have no labels: k-NN and probe learn from them")
     if not seeds:
         raise InputError("seeds is empty: give at least one")
+    # What is wrong with the last measure is said before the first is taken.
+    check_clustering(len(test), n_neighbors, cluster_counts)
+    other = None if view is None else align(test, view, names=("test", "view"))[1].vectors
     levels = labels_by_level(test.labels, hierarchy, len(test), "test")
     sizes = [np.unique(level, return_counts=True)[1] for level in levels]
     knn, probe = None, None
@@ -112,7 +115,6 @@ def evaluate(
         sets = (train.vectors, train.labels, test.vectors, test.labels, hierarchy)
         knn = hierarchical_knn(*sets, k=k, vote=vote, temperature=temperature)
         probe = hierarchical_probe(*sets, seeds=seeds)
-    other = None if view is None else align(test, view, names=("test", "view"))[1].vectors
     return Evaluation(
         n_classes=tuple(len(size) for size in sizes),
         n_test=len(test),

@@ -70,6 +70,17 @@ class RandScores:
         }
 
 
+def check_clustering(n: int, n_neighbors: int, cluster_counts: Sequence[int] | None) -> None:
+    """Refuse a graph or clusters that ``n`` points cannot have."""
+    if not 2 <= n_neighbors <= n:
+        raise InputError(
+            f"n_neighbors is {n_neighbors} but there are {n} points: choose it from 2 to that"
+        )
+    for count in cluster_counts or ():
+        if not 1 <= count <= n:
+            raise InputError(f"{count} clusters of {n} points: choose from 1 to that")
+
+
 def rand_index(
     vectors: ArrayLike,
     labels: ArrayLike,
@@ -107,16 +118,10 @@ def rand_index(
     """
     points = check_vectors(vectors, "vectors")
     n = len(points)
-    if not 2 <= n_neighbors <= n:
-        raise InputError(
-            f"n_neighbors is {n_neighbors} but there are {n} points: choose it from 2 to that"
-        )
+    check_clustering(n, n_neighbors, cluster_counts)
     levels = labels_by_level(labels, hierarchy, n, "vectors")
     if cluster_counts is None:
         cluster_counts = [count for count in CLUSTER_COUNTS if 2 * count <= n]
-    for count in cluster_counts:
-        if not 1 <= count <= n:
-            raise InputError(f"{count} clusters of {n} points: choose from 1 to that")
 
     n_classes = [len(np.unique(level)) for level in levels]
     found = spectral_clusterings(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sag_vicreg.errors import InputError
 from sag_vicreg.evaluation.comparison import Group
 from sag_vicreg.evaluation.inputs import NO_GROUPS, Input, by_name, find_hierarchy
 from sag_vicreg.evaluation.overall import Evaluation, evaluate
@@ -61,7 +62,11 @@ def evaluate_inputs(
     for source, (test, train) in zip(inputs, sets, strict=True):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
-            done.append(Evaluated(source, evaluate(test, tree, train=train, **options), name))
+            try:
+                scores = evaluate(test, tree, train=train, **options)
+            except InputError as error:
+                raise InputError(f"{source.test}: {error}") from error
+            done.append(Evaluated(source, scores, name))
         for warning in caught:
             warn(f"{source.test}: {warning.message}")
         each(done[-1])
