@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import sag_vicreg
 from sag_vicreg.artifacts import atomic_path, write_json, write_text
+from sag_vicreg.cli import app
 from sag_vicreg.cli.group import OneLineErrors
 from sag_vicreg.errors import InputError, unknown_name
 
@@ -133,6 +134,26 @@ def test_a_users_mistake_is_one_line_and_exit_code_2() -> None:
     done = CliRunner().invoke(app, ["wrong"])
     assert done.exit_code == 2
     assert done.stderr == "error: k is 9 but the batch has 4 rows: lower k\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--foo"], "error: No such option: --foo: see `sag-vicreg --help`"),
+        (["frobnicate"], "error: No such command 'frobnicate': see `sag-vicreg --help`"),
+        (["evaluate"], "error: Missing argument 'EMB...': see `sag-vicreg evaluate --help`"),
+        (["figure", "5", "--count", "0"], "see `sag-vicreg figure --help`"),
+    ],
+)
+def test_options_that_are_none_are_one_line(arguments: list[str], line: str) -> None:
+    done = CliRunner().invoke(app, arguments, prog_name="sag-vicreg")
+    assert done.exit_code == 2
+    assert line in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_no_command_at_all_shows_the_help() -> None:
+    assert "Usage: sag-vicreg" in CliRunner().invoke(app, [], prog_name="sag-vicreg").output
 
 
 def test_unknown_name_without_a_near_one_lists_them_all() -> None:

@@ -1,5 +1,7 @@
 """A user's mistake is one line on stderr and exit code 2, for every command at once."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -7,14 +9,37 @@ from typer.core import TyperGroup
 
 from sag_vicreg.errors import InputError
 
+# Click's, or that of the copy newer versions of typer bring along: both call it so.
+_UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "UsageError")
+
 
 class OneLineErrors(TyperGroup):
-    """Turn :class:`InputError` into its own message; let everything else, a bug, be seen."""
+    """Say what the user did wrong in one line; let everything else, a bug, be seen."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Read the options before the command under the rule above."""
+        with _one_line():
+            return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command under the rule above."""
-        try:
+        """Read the command's options, and run it, under the rule above."""
+        with _one_line():
             return super().invoke(ctx)
-        except InputError as error:
-            typer.echo(f"error: {' '.join(str(error).split())}", err=True)
-            raise typer.Exit(2) from error
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    try:
+        yield
+    except InputError as error:
+        _refuse(str(error), error)
+    except _UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # no mistake: the help is what was asked
+            raise
+        command = "sag-vicreg" if error.ctx is None else error.ctx.command_path
+        _refuse(f"{error.format_message().rstrip('.')}: see `{command} --help`", error)
+
+
+def _refuse(message: str, cause: Exception) -> None:
+    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    raise typer.Exit(2) from cause
