@@ -1,5 +1,7 @@
 """The demo from end to end at its smallest, and again: what is finished is not done again."""
 
+import html
+import re
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,11 @@ def test_the_demo_ends_with_its_page_and_a_second_run_reuses_the_first(tmp_path:
     text = page.read_text(encoding="utf-8")
     assert "VICReg and SAG-VICReg on classes they never saw" in text
     assert "sag-vicreg train --recipe shapes/sag-vicreg" in text
+
+    # The page's commands make the very files the demo made.
+    made = set(re.findall(r"--out (\S+\.parquet)", html.unescape(text)))
+    embedded = {str(path) for path in out.rglob("shapes-*.parquet")}
+    assert made == embedded
 
     runs = sorted((out / "runs").iterdir())
     assert [run.name for run in runs] == [

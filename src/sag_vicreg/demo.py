@@ -183,15 +183,18 @@ def _commands(out: Path, models: Sequence[DemoModel]) -> list[str]:
     lines = [model.command for model in models]
     options = ["--dataset", "shapes", "--classes", "first"]
     voters = [*options, "--split", "train", "--max-images", str(VOTERS)]
-    for chosen in (options, voters):
-        lines += [shlex.join(["sag-vicreg", "embed", folder, *chosen]) for folder in folders]
+    for split, chosen in (("test", options), ("train", voters)):
+        for model in models:
+            words = ["embed", str(model.run.folder), *chosen, "--out", str(model.embeddings(split))]
+            lines.append(shlex.join(["sag-vicreg", *words]))
     for first, second in zip(models[::2], models[1::2], strict=True):
         files = [str(model.embeddings("test")) for model in (first, second)]
         options = ["--half-samples", str(HALF_SAMPLES)]
         lines.append(shlex.join(["sag-vicreg", "compare", *files, *options]))
     counts = ",".join(map(str, CLUSTERS))
     lines += [
-        shlex.join(["sag-vicreg", "evaluate", each, "--clusters", counts]) for each in folders
+        shlex.join(["sag-vicreg", "evaluate", each, "--clusters", counts, "--probe-seeds", "1"])
+        for each in folders
     ]
     page = str(out / "report.html")
     lines.append(shlex.join(["sag-vicreg", "report", str(out / "runs"), "--out", page]))
