@@ -153,6 +153,22 @@ def test_mistakes_are_one_line(options: dict[str, int], points: NDArray[Any], me
     assert "\n" not in str(caught.value)
 
 
+def test_outputs_of_too_few_directions_are_refused() -> None:
+    points = np.random.default_rng(0).normal(size=(60, 2))
+    net = SpectralNet(n_components=5, hidden=(), steps=3)
+    with pytest.raises(InputError, match="fewer than n_components=5 directions"):
+        net.fit(points)
+
+
+def test_random_state_is_scikit_learns() -> None:
+    points = np.random.default_rng(0).normal(size=(60, 2))
+    nets = [SpectralNet(steps=2, random_state=state) for state in (None, None)]
+    first, second = (net.fit_transform(points) for net in nets)
+    assert not np.allclose(first, second)
+    one, other = (SpectralNet(steps=2, random_state=np.random.RandomState(3)) for _ in range(2))
+    np.testing.assert_array_equal(one.fit_transform(points), other.fit_transform(points))
+
+
 def test_affinity_refuses_more_neighbours_than_points() -> None:
     with pytest.raises(InputError, match="choose 1 to 7"):
         knn_affinity(arc(8), n_neighbors=8)

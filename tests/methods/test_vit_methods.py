@@ -299,3 +299,17 @@ def test_masking_something_else_than_a_vision_transformer_is_refused() -> None:
     recipe = recipe.model_copy(update={"backbone": recipe.backbone.model_copy(update={"args": {}})})
     with pytest.raises(InputError, match="SwinTransformer: choose one of its vit_ models"):
         make_method(recipe)
+
+
+@pytest.mark.parametrize(
+    ("name", "override", "message"),
+    [
+        ("i-jepa", "backbone.args.reg_tokens=2", "the backbone has 2 other tokens"),
+        ("mae", "backbone.args.embed_dim=50", "an embed_dim that 4 divides"),
+        ("mae", "backbone.args.pos_embed=none", "timm's own pos_embed"),
+        ("mae", "backbone.args.no_embed_class=true", "timm's own pos_embed and class token"),
+    ],
+)
+def test_tokens_and_positions_that_cannot_be_masked(name: str, override: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        smoke(name, override, "backbone.args.num_heads=2")

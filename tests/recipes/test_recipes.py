@@ -155,6 +155,7 @@ MISTAKES = {
     "batch_size=4": "method.k is 5 but batch_size is 4",
     "schedule.steps=10": "either epochs or steps",
     "schedule.epochs=5": "warmup_epochs is 10 but training ends after 5 epochs",
+    "views.kind=[a]": "views.kind is ['a']",
     "views.kind=dino": "views.local belongs to views.kind dino",
     "method.expander=[]": "method.expander",
     "method.expander=[64, 0]": "greater than 0",

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 
 import torch
 from lightly.models.modules.ijepa_timm import IJEPAPredictorTIMM
-from lightly.models.modules.masked_vision_transformer_timm import MaskedVisionTransformerTIMM
 from lightly.models.utils import apply_masks, deactivate_requires_grad, update_momentum
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sag_vicreg.errors import InputError
 from sag_vicreg.losses import LossTerms
 from sag_vicreg.methods.base import Method
 from sag_vicreg.methods.masks import multiblock_masks
 from sag_vicreg.methods.moment import Moment
-from sag_vicreg.methods.transformer import as_transformer, at_least_float32, over_the_batch
+from sag_vicreg.methods.transformer import as_transformer, at_least_float32, masked, over_the_batch
 from sag_vicreg.pairing import full_precision
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.recipes.method_sections import IJEPASection
@@ -34,9 +34,14 @@ class IJEPA(Method):
         assert isinstance(section, IJEPASection)
         self.section = section
         vit = as_transformer(self.backbone, "i-jepa")
+        if vit.num_prefix_tokens:
+            raise InputError(
+                f"i-jepa encodes patches only and the backbone has {vit.num_prefix_tokens} other "
+                "tokens: set backbone.args.class_token to false and leave reg_tokens out"
+            )
         # In a tuple, so that the backbone is registered once, under its own name. It keeps timm's
-        # truncated normal weights; its positions become fixed sine-cosine.
-        self._masked = (MaskedVisionTransformerTIMM(vit, weight_initialization="skip"),)
+        # truncated normal weights.
+        self._masked = (masked(vit, "i-jepa", weight_initialization="skip"),)
         self.target = copy.deepcopy(self.backbone)
         deactivate_requires_grad(self.target)
         self.predictor = IJEPAPredictorTIMM(

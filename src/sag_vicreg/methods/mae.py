@@ -6,10 +6,7 @@ import torch
 from lightly.models.modules.masked_vision_transformer_decoder_timm import (
     MaskedVisionTransformerDecoderTIMM,
 )
-from lightly.models.modules.masked_vision_transformer_timm import (
-    MaskedVisionTransformerTIMM,
-    init_weights,
-)
+from lightly.models.modules.masked_vision_transformer_timm import init_weights
 from lightly.models.utils import (
     get_at_index,
     normalize_mean_var,
@@ -24,7 +21,7 @@ from sag_vicreg.losses import LossTerms
 from sag_vicreg.methods.base import Method
 from sag_vicreg.methods.masks import random_masks
 from sag_vicreg.methods.moment import Moment
-from sag_vicreg.methods.transformer import as_transformer, at_least_float32, over_the_batch
+from sag_vicreg.methods.transformer import as_transformer, at_least_float32, masked, over_the_batch
 from sag_vicreg.pairing import full_precision
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.recipes.method_sections import MAESection
@@ -51,8 +48,8 @@ class MAE(Method):
         self.n_patches = int(vit.patch_embed.num_patches)
         self.n_prefix = int(vit.num_prefix_tokens)
         # In a tuple, so that the backbone is registered once, under its own name. Making it gives
-        # the backbone MAE's initial weights and fixed sine-cosine positions.
-        self._masked = (MaskedVisionTransformerTIMM(vit),)
+        # the backbone MAE's initial weights.
+        self._masked = (masked(vit, "mae"),)
         self.decoder_embed = nn.Linear(vit.embed_dim, section.decoder_dim)
         self.decoder = MaskedVisionTransformerDecoderTIMM(
             num_patches=self.n_patches,

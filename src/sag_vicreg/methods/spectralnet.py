@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 from torch import Tensor, nn
 
@@ -147,7 +148,7 @@ class SpectralNet(
         batch_size: int = 1024,
         steps: int = 1000,
         learning_rate: float = 1e-2,
-        random_state: int = 0,
+        random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
@@ -165,11 +166,12 @@ class SpectralNet(
         self._center = points.mean(axis=0)
         # One scale for all features: the network sees the geometry the neighbours were found in.
         self._spread = float((points - self._center).std()) or 1.0
+        seed = self._seed()
         # The caller's random state is left as it was.
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.random_state)
+            torch.manual_seed(seed)
             self._network = self._make_network(points.shape[1])
-        self.losses_ = self._train(points)
+        self.losses_ = self._train(points, seed)
         self._linear_map, self.eigenvalues_ = self._align(points)
         self._n_features_out = self.n_components
         return self
@@ -207,10 +209,15 @@ class SpectralNet(
         last = self.hidden[-1] if self.hidden else n_features
         return nn.Sequential(*layers, nn.Linear(last, self.n_components)).double()
 
-    def _train(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _seed(self) -> int:
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _train(self, points: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
         inputs = self._as_inputs(points)
         n = len(points)
-        deal = torch.Generator().manual_seed(self.random_state)
+        deal = torch.Generator().manual_seed(seed)
         # The loss carries 1/n², so its gradients are small; Adam's usual eps could drown them.
         parameters = self._network.parameters()
         optimizer = torch.optim.Adam(parameters, lr=self.learning_rate, eps=1e-15)
@@ -239,6 +246,12 @@ class SpectralNet(
         outputs = self._outputs(points)
         n = len(points)
         r = np.linalg.qr(outputs, mode="r")
+        sizes = np.abs(np.diag(r))
+        if sizes.min() <= sizes.max() * n * np.finfo(np.float64).eps:
+            raise InputError(
+                f"the network's outputs span fewer than n_components={self.n_components} "
+                "directions: widen hidden, or lower n_components"
+            )
         whiten = np.linalg.inv(r) * math.sqrt(n)
         y = outputs @ whiten
         # An orthonormal basis of the span whose first axis is the constant's projection on it.

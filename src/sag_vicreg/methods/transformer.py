@@ -2,6 +2,7 @@
 
 import torch
 import torch.distributed as dist
+from lightly.models.modules.masked_vision_transformer_timm import MaskedVisionTransformerTIMM
 from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
 
@@ -17,6 +18,20 @@ def as_transformer(backbone: nn.Module, method: str) -> VisionTransformer:
             f"timm's {type(backbone).__name__}: choose one of its vit_ models"
         )
     return backbone
+
+
+def masked(
+    vit: VisionTransformer, method: str, *, weight_initialization: str = ""
+) -> MaskedVisionTransformerTIMM:
+    """Wrap ``vit`` so that its tokens can be left out; its positions become fixed sine-cosine."""
+    try:
+        return MaskedVisionTransformerTIMM(vit, weight_initialization=weight_initialization)
+    except Exception as error:  # lightly asserts and copies, and says little of what it lacks
+        reason = " ".join(str(error).split())[:160] or type(error).__name__
+        raise InputError(
+            f"method {method} cannot give this backbone sine-cosine positions ({reason}): take "
+            "timm's own pos_embed and class token, and an embed_dim that 4 divides"
+        ) from error
 
 
 def over_the_batch(loss: Tensor, n: int, moment: Moment) -> Tensor:

@@ -87,8 +87,9 @@ class ViewsSection(Section):
     @model_validator(mode="before")
     @classmethod
     def _crops_as_published(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.get("kind") in CROP_SCALES:
-            return {"crop_scale": CROP_SCALES[given["kind"]], **given}
+        kind = given.get("kind") if isinstance(given, dict) else None
+        if isinstance(kind, str) and kind in CROP_SCALES:
+            return {"crop_scale": CROP_SCALES[kind], **given}
         return given
 
     @model_validator(mode="after")
