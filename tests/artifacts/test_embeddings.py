@@ -10,7 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 from safetensors.numpy import save_file
 
-from sag_vicreg.artifacts import Embeddings, align, read_embeddings, write_embeddings
+from sag_vicreg.artifacts import (
+    Embeddings,
+    align,
+    check_embeddings_path,
+    read_embeddings,
+    write_embeddings,
+)
 from sag_vicreg.errors import InputError
 
 VECTORS = np.random.default_rng(0).normal(size=(7, 3)).astype(np.float32)
@@ -138,6 +144,10 @@ def test_names_and_shapes_that_cannot_be_read(tmp_path: Path) -> None:
         read_embeddings(tmp_path / "e.pt")
     with pytest.raises(InputError, match="no such file"):
         read_embeddings(tmp_path / "e.npy")
+    with pytest.raises(InputError, match="File name too long"):
+        read_embeddings(tmp_path / f"{'e' * 300}.npy")
+    with pytest.raises(InputError, match="File name too long"):
+        check_embeddings_path(tmp_path / f"{'e' * 300}.parquet")
     np.save(tmp_path / "flat.npy", np.zeros(5))
     with pytest.raises(InputError, match=r"shape \(5,\): expected two axes"):
         read_embeddings(tmp_path / "flat.npy")

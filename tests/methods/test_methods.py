@@ -115,6 +115,8 @@ def test_an_unknown_backbone_and_arguments_it_does_not_take() -> None:
         make_backbone("resnet_34")
     with pytest.raises(InputError, match="does not take backbone"):
         make_backbone("resnet18", {"colour": "red"})
+    with pytest.raises(InputError, match="does not take backbone"):
+        make_backbone("resnet18", {"norm_layer": "foo"})
 
 
 def test_streams_and_places_are_independent() -> None:

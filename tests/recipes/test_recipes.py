@@ -79,6 +79,12 @@ def test_a_view_without_a_crop_scale_gets_its_kinds_own(kind: str) -> None:
     assert section.crop_scale == CROP_SCALES[kind]
 
 
+def test_k_is_asked_only_of_those_who_walk() -> None:
+    assert load_recipe("shapes/simclr", overrides=["batch_size=4"]).batch_size == 4
+    with pytest.raises(InputError, match=r"method\.k is 5"):
+        load_recipe("shapes/simclr", overrides=["batch_size=4", "method.pairing=random_walk"])
+
+
 def test_the_learning_rate_scales_with_the_optimisers_batch() -> None:
     plain = load_recipe("imagenet100/vicreg")
     assert plain.learning_rate == pytest.approx(1.3)
@@ -155,6 +161,8 @@ MISTAKES = {
     "batch_size=4": "method.k is 5 but batch_size is 4",
     "schedule.steps=10": "either epochs or steps",
     "schedule.epochs=5": "warmup_epochs is 10 but training ends after 5 epochs",
+    "optimizer.base_lr=.inf": "optimizer.base_lr is inf: input should be a finite number",
+    "dataset.seed=-1": "dataset.seed is -1",
     "views.kind=[a]": "views.kind is ['a']",
     "views.kind=dino": "views.local belongs to views.kind dino",
     "method.expander=[]": "method.expander",

@@ -39,6 +39,10 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
         # mkstemp's files are private; a finished file gets the permissions open() would give it.
         temporary.chmod(0o666 & ~_UMASK)
         temporary.replace(path)
+    except OSError as error:
+        raise InputError(
+            f"cannot write {path}: {error.strerror or error}; free space or choose another path"
+        ) from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -55,9 +59,9 @@ def finished_files(folder: Path, pattern: str) -> list[Path]:
 def check_writable(path: Path | str) -> None:
     """Refuse a path that cannot be written; called before the work rather than after it."""
     path = Path(path)
-    if path.is_dir():
-        raise InputError(f"cannot write {path}: it is a folder; name a file in it")
     try:
+        if path.is_dir():
+            raise InputError(f"cannot write {path}: it is a folder; name a file in it")
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path.parent):
             pass

@@ -73,11 +73,11 @@ def read_embeddings(path: Path | str) -> Embeddings:
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise InputError(f"cannot read {path}: the name must end in {', '.join(READERS)}")
-    if not path.is_file():
-        raise InputError(f"no such file: {path}")
-    if path.stat().st_size == 0:
-        raise InputError(f"{path} is empty: write it again")
     try:
+        if not path.is_file():
+            raise InputError("there is no such file")
+        if path.stat().st_size == 0:
+            raise InputError("it is empty: write it again")
         vectors, ids, labels = reader(path)
         if vectors.ndim > 0 and len(vectors) == 0:
             raise InputError("there are no rows")
@@ -88,6 +88,8 @@ def read_embeddings(path: Path | str) -> Embeddings:
         )
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: {DAMAGED} (text that is not UTF-8)") from error
 

@@ -52,7 +52,7 @@ class DatasetSection(Section):
     classes: Literal["all", "first", "second"] | Names | Indices = "all"
     image_size: Positive
     max_images: Positive | None = None  # a seeded subset, balanced over classes
-    seed: int = 0  # of the subset and of drawn datasets; not of training
+    seed: Annotated[int, Field(ge=0)] = 0  # of the subset and of drawn datasets; not of training
 
     @field_validator("name")
     @classmethod
@@ -199,7 +199,8 @@ class Recipe(BaseModel):
 
     @model_validator(mode="after")
     def _together(self) -> Self:
-        k = getattr(self.method, "k", None)
+        walks = getattr(self.method, "pairing", "random_walk") == "random_walk"
+        k = getattr(self.method, "k", None) if walks else None
         if k is not None and k > self.batch_size:
             raise ValueError(
                 f"method.k is {k} but batch_size is {self.batch_size}: "

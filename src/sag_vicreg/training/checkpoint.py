@@ -39,11 +39,12 @@ class CheckpointStore:
         try:
             with atomic_path(path) as temporary:
                 torch.save(content, temporary)
-        except (OSError, RuntimeError) as error:
+        except (InputError, RuntimeError) as error:
             # torch's writer reports a full disk as a RuntimeError.
+            reason = _first_line(error.__cause__ or error)
             raise InputError(
-                f"cannot write checkpoint {path} ({_first_line(error)}): free some space, then "
-                f"resume; {self.kept()}"
+                f"cannot write checkpoint {path} ({reason}): free some space, then resume; "
+                f"{self.kept()}"
             ) from error
         for old in self.folder.glob("step-*.pt"):
             if old != path:
@@ -74,7 +75,7 @@ class CheckpointStore:
         expected = {"format", "digest", "step", "method", "optimizer", "precision", "probe"}
         if not isinstance(content, dict) or not expected <= content.keys():
             raise InputError(f"{path} is no checkpoint of sag-vicreg")
-        if content["format"] != _FORMAT:
+        if not isinstance(content["format"], int) or content["format"] != _FORMAT:
             raise InputError(
                 f"checkpoint {path} has format {content['format']}, this version reads {_FORMAT}"
             )

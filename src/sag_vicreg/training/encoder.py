@@ -89,7 +89,9 @@ def encoder_of_run(run: Run) -> Encoder:
             mean=tuple(pretrained["mean"]),
             std=tuple(pretrained["std"]),
         )
-    except (OSError, json.JSONDecodeError, KeyError, TypeError) as error:
+    except InputError:
+        raise
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{run.config} does not describe a backbone ({error!r})") from error
 
 

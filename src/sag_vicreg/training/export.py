@@ -3,6 +3,7 @@
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from sag_vicreg.artifacts import Run, atomic_path, write_json
@@ -23,8 +24,12 @@ def export_backbone(run: Run, method: Method, recipe: Recipe) -> None:
         name: tensor.detach().to("cpu", memory_format=torch.contiguous_format).contiguous()
         for name, tensor in encoder.state_dict().items()
     }
+    metadata = {"format": "pt", "digest": recipe.digest()}
     with atomic_path(run.backbone) as temporary:
-        save_file(weights, temporary, metadata={"format": "pt", "digest": recipe.digest()})
+        try:
+            save_file(weights, temporary, metadata=metadata)
+        except SafetensorError as error:  # what it makes of a full disk
+            raise OSError(str(error)) from error
 
 
 def _timm_config(encoder: Any, recipe: Recipe) -> dict[str, Any]:

@@ -40,8 +40,13 @@ class MetricsLog:
         self._board.close()
 
     def _append(self, cells: list[str]) -> None:
-        with self.path.open("a", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerow(cells)
+        try:
+            with self.path.open("a", newline="", encoding="utf-8") as file:
+                csv.writer(file, lineterminator="\n").writerow(cells)
+        except OSError as error:
+            raise InputError(
+                f"cannot write {self.path} ({error.strerror}): free some space, then resume"
+            ) from error
 
 
 def _cell(value: float | int | None) -> str:
@@ -64,6 +69,9 @@ def _drop_rows_after(path: Path, step: int) -> list[str] | None:
     if header[:2] != ["step", "epoch"]:
         raise InputError(f"{path} was not written by a training run: move it away")
     # A row cut short by the kill is always the last, and always after the last checkpoint.
-    kept = [row for row in rows if len(row) == len(header) and int(row[0]) <= step]
+    whole = [row for row in rows if len(row) == len(header)]
+    if not all(row[0].isdecimal() for row in whole):
+        raise InputError(f"{path} has rows without a step: move it away")
+    kept = [row for row in whole if int(row[0]) <= step]
     write_text(path, "".join(",".join(row) + "\n" for row in [header, *kept]))
     return header

@@ -57,7 +57,7 @@ class TrainingModule(pl.LightningModule):
                     f"{self.plan.recipe.dataset.name} holds other images than when {newest} was "
                     "written: bring them back to resume, or train anew in another folder"
                 )
-            _load_method(self.method, self.restored["method"], newest)
+            load_method(self.method, self.restored["method"], newest)
         # No process may write the next checkpoint, and remove this one, before all have read it.
         self.trainer.strategy.barrier()
 
@@ -136,10 +136,11 @@ class TrainingModule(pl.LightningModule):
         }
 
 
-def _load_method(method: Method, state: dict[str, Tensor], source: Path) -> None:
+def load_method(method: Method, state: dict[str, Tensor], source: Path) -> None:
+    """Load a checkpoint's method; one of another architecture is refused in one line."""
     try:
         method.load_state_dict(state)
-    except RuntimeError as error:
+    except (RuntimeError, TypeError, AttributeError) as error:
         first = str(error).strip().splitlines()[1].strip() if "\n" in str(error) else str(error)
         raise InputError(
             f"checkpoint {source} is of another architecture than the recipe's: {first[:160]}"

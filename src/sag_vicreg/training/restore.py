@@ -5,6 +5,7 @@ from sag_vicreg.errors import InputError
 from sag_vicreg.methods import Method, make_method
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.training.checkpoint import CheckpointStore
+from sag_vicreg.training.module import load_method
 
 
 def restore_method(run: Run, recipe: Recipe) -> Method:
@@ -18,5 +19,5 @@ def restore_method(run: Run, recipe: Recipe) -> Method:
     if newest is None:
         raise InputError(f"{run.folder} keeps no checkpoint: train it again for its heads")
     method = make_method(recipe)
-    method.load_state_dict(store.load(newest)["method"])
+    load_method(method, store.load(newest)["method"], newest)
     return method.eval()

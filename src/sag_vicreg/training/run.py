@@ -155,7 +155,7 @@ def make_trainer(
     # whatever lies there over ours. A requeued job resumes from ours.
     slurm = [SLURMEnvironment(auto_requeue=False)] if SLURMEnvironment.detect() else []
     try:
-        return pl.Trainer(
+        trainer = pl.Trainer(
             accelerator=accelerator,
             devices=devices,
             num_nodes=nodes,
@@ -173,11 +173,18 @@ def make_trainer(
             enable_model_summary=False,
             use_distributed_sampler=False,
         )
-    except (ValueError, MisconfigurationException) as error:
+    except (ValueError, ImportError, MisconfigurationException) as error:
         raise InputError(
             f"Lightning refuses devices {devices}, nodes {nodes}, strategy {strategy}, "
             f"accelerator {accelerator}: {error}"
         ) from error
+    if trainer.precision != recipe.precision:
+        # Lightning would go on with another: not what the recipe says was run.
+        raise InputError(
+            f"precision {recipe.precision} does not exist on this device, where it would become "
+            f"{trainer.precision}: set precision to that or to 32-true"
+        )
+    return trainer
 
 
 def _check_folder(run: Run, recipe: Recipe, *, resume: bool) -> None:
@@ -196,13 +203,23 @@ def _check_folder(run: Run, recipe: Recipe, *, resume: bool) -> None:
             )
     elif resume:
         raise InputError(f"nothing to resume in {run.folder}: it holds no {run.recipe.name}")
-    elif run.folder.exists() and not (run.folder.is_dir() and not any(run.folder.iterdir())):
+    elif run.folder.exists() and not _is_fresh(run):
         raise InputError(f"{run.folder} is not an empty folder and holds no run: choose another")
+
+
+def _is_fresh(run: Run) -> bool:
+    """Whether the folder is empty, but for a recipe that a killed process had begun to write."""
+    if not run.folder.is_dir():
+        return False
+    begun = f".{run.recipe.stem}-*{run.recipe.suffix}"
+    return all(path.match(begun) for path in run.folder.iterdir())
 
 
 def _claim_folder(run: Run, recipe: Recipe) -> None:
     """Write the complete recipe, with the versions that run it, once nothing is left to refuse."""
     if not run.recipe.exists():
+        for leftover in run.folder.glob(f".{run.recipe.stem}-*"):
+            leftover.unlink()
         versions = {name: importlib.metadata.version(name) for name in _VERSIONED}
         write_text(run.recipe, recipe.model_copy(update={"versions": versions}).to_yaml())
 
