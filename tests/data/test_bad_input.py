@@ -38,6 +38,14 @@ def test_a_corrupt_image_is_named_or_skipped_with_a_count(folder: Path) -> None:
         whole.batch(range(40))
 
 
+def test_the_first_image_may_be_the_corrupt_one(folder: Path) -> None:
+    (folder / "ant" / "0.png").write_bytes(b"nothing")
+    with pytest.warns(UserWarning, match="skipped 1 corrupt images of 40"):
+        data = load_dataset(f"folder:{folder}", split="all", skip_corrupt=True)
+    assert len(data) == 39
+    assert data.image_size == 16
+
+
 def test_a_sound_dataset_gives_no_warning(folder: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -155,6 +163,12 @@ def test_broken_parquet(tmp_path: Path) -> None:
         load_dataset(f"parquet:{path}")
     pq.write_table(pa.table({"img": [image, image], "label": [0, -2]}), path)
     with pytest.raises(InputError, match="labels -2 to 0"):
+        load_dataset(f"parquet:{path}")
+    pq.write_table(pa.table({"img": [image, image], "label": [0, 10**12]}), path)
+    with pytest.raises(InputError, match="holds label 1000000000000, which counts classes"):
+        load_dataset(f"parquet:{path}")
+    pq.write_table(pa.table({"img": [image, image], "label": [[0], [1]]}), path)
+    with pytest.raises(InputError, match="not one label a row"):
         load_dataset(f"parquet:{path}")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"holds no \.parquet files"):

@@ -135,8 +135,19 @@ def test_parquet_folder_of_many_files(tmp_path: Path) -> None:
     assert len(set(train.ids)) == 8
     assert len(load_dataset(f"parquet:{tmp_path}", split="test")) == 4
     (tmp_path / "train-00000-of-00002.parquet").unlink()
-    with pytest.raises(InputError, match="has 1 of 00002 train files: half a dataset"):
+    with pytest.raises(InputError, match="has 1 of 2 train files: half a dataset"):
         load_dataset(f"parquet:{tmp_path}")
+
+
+def test_validation_images_are_no_test_images(tmp_path: Path) -> None:
+    for place, split in enumerate(("train-0-of-1", "validation-0-of-1", "test-0-of-1")):
+        images = [encoded(picture(place), tmp_path)] * (place + 1)
+        pq.write_table(
+            pa.table({"img": images, "label": [0] * (place + 1)}), tmp_path / f"{split}.parquet"
+        )
+    assert len(load_dataset(f"parquet:{tmp_path}", split="test")) == 3
+    (tmp_path / "test-0-of-1.parquet").unlink()
+    assert len(load_dataset(f"parquet:{tmp_path}", split="test")) == 2
 
 
 def test_parquet_in_many_pieces_is_read_in_order(tmp_path: Path) -> None:

@@ -142,6 +142,19 @@ def test_official_vicreg_odds_and_ranges() -> None:
     assert counts.min() > 0.85 * n / 24
 
 
+@pytest.mark.parametrize(("size", "strength"), [(32, 0.5), (64, 0.5), (96, 1.0), (224, 1.0)])
+def test_simclrs_odds_and_its_half_strength_on_small_images(size: int, strength: float) -> None:
+    for drawn in make_views("simclr", size).draw(20_000, generator()):
+        odds = {"flip": 0.5, "jitter": 0.8, "grey": 0.2, "blur": 0.5, "solarise": 0.0}
+        for name, p in odds.items():
+            assert share(getattr(drawn, name)) == pytest.approx(p, abs=0.015), name
+        reach = strength * torch.tensor([0.8, 0.8, 0.8, 0.2])
+        centre = torch.tensor([1.0, 1.0, 1.0, 0.0])
+        farthest = (drawn.factors - centre).abs().amax(dim=0)
+        assert torch.all(farthest <= reach + 1e-6)
+        assert torch.all(farthest > 0.99 * reach)
+
+
 def test_sigma_is_the_published_one_at_the_published_size() -> None:
     assert make_views("vicreg", 224).recipes[0].sigma == (0.1, 2.0)
     assert make_views("vicreg", 448).recipes[0].sigma == (0.1, 2.0)

@@ -115,7 +115,7 @@ def load_dataset(
     records = records.select(balanced_subset(records.labels, max_images, seed=seed))
     if not records.ids:
         raise InputError(f"{name} has no {split} images of the chosen classes")
-    size = image_size or _own_size(entry, records)
+    size = image_size or _own_size(entry, records, skip_corrupt)
     fits = len(records.ids) * 3 * size * size <= RESIDENT_LIMIT
     pixels = records.pixels
     if pixels is not None:
@@ -217,12 +217,15 @@ def _find(name: str, root: str | Path | None) -> tuple[Entry, Path | None]:
     return entry, found
 
 
-def _own_size(entry: Entry, records: Records) -> int:
+def _own_size(entry: Entry, records: Records, skip_corrupt: bool) -> int:
     """Size of the images where nobody asked for one: the first one's short side, 224 at most."""
     if records.pixels is not None:
         return DIGITS_SIZE if entry.name == "digits" else int(records.pixels.shape[-1])
     assert records.encoded is not None
-    return min(PHOTOGRAPH_SIZE, *records.encoded.open(0).size)
+    first = 0
+    if skip_corrupt:
+        first = next((i for i, fine in enumerate(records.encoded.readable()) if fine), 0)
+    return min(PHOTOGRAPH_SIZE, *records.encoded.open(first).size)
 
 
 def _decode(

@@ -1,6 +1,7 @@
 """Parquet files of encoded images, in the layout the public hubs use."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from sag_vicreg.data.encoded import EncodedImages, fingerprint_files
 from sag_vicreg.data.sources.records import Records, Request
 from sag_vicreg.errors import InputError
 
+# More than any dataset has: a larger label is an id, and a name for each number below it too many.
+MOST_CLASSES = 1_000_000
 LABEL_COLUMNS = ("fine_label", "label", "labels", "class")
 
 
@@ -43,12 +46,15 @@ def split_files(folder: Path, split: str) -> list[Path]:
     if split == "all":
         raise InputError(f"{folder} comes as train and test: load one of them, not 'all'")
     prefixes = ("train",) if split == "train" else ("test", "val")
-    files = sorted(file for file in folder.glob("*.parquet") if file.name.startswith(prefixes))
+    every = sorted(folder.glob("*.parquet"))
+    # The first that is there: where a dataset has both, validation images are no test images.
+    found = ([file for file in every if file.name.startswith(prefix)] for prefix in prefixes)
+    files = next(filter(None, found), [])
     if not files:
         raise InputError(f"{folder} has no {split}*.parquet: half of the dataset is missing")
     # Files of many parts say in their names how many there are.
-    said = {file.stem.rpartition("-of-")[2] for file in files if "-of-" in file.stem}
-    if said and said != {f"{len(files):05d}"}:
+    said = {int(named[1]) for file in files if (named := re.search(r"-of-(\d+)", file.stem))}
+    if said and said != {len(files)}:
         raise InputError(f"{folder} has {len(files)} of {max(said)} {split} files: half a dataset")
     return files
 
@@ -184,6 +190,7 @@ def _hub_class_names(schema: Any, label: str | None) -> tuple[str, ...] | None:
 def _labels(
     files: Sequence[Path], column: str | None, names: Sequence[str] | None
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     if column is None:
@@ -195,10 +202,17 @@ def _labels(
     cells = _read_column(files, column)
     if cells.null_count:
         raise InputError(f"{files[0]}: column '{column}' has {cells.null_count} missing labels")
+    if pa.types.is_nested(cells.type):
+        raise InputError(f"{files[0]}: column '{column}' holds {cells.type}, not one label a row")
     values = cells.to_numpy()
     if not len(values):
         raise InputError(f"{files[0]} has no rows: there are no images in it")
     if values.dtype.kind in "iu":
+        if names is None and values.max() >= MOST_CLASSES:
+            raise InputError(
+                f"{files[0]}: column '{column}' holds label {values.max()}, which counts classes: "
+                "number them from 0, or write names"
+            )
         if names is None:
             names = [str(value) for value in range(int(values.max()) + 1)]
         if values.min() < 0 or values.max() >= len(names):
