@@ -94,6 +94,10 @@ def test_many_files_give_a_matrix_and_a_heat_map(files: list[str], tmp_path: Pat
     assert code == 0
     assert "every two of 3 sets" in out
     assert plot.stat().st_size > 5_000
+    _, out, _ = run(*files, "--permutations", "9", "--half-samples", "2")
+    assert out.count("p = ") == out.count(" ±") == 6
+    assert "9 permutations" in out
+    assert "2 half-samples" in out
     _, out, _ = run(*files, "--json")
     matrix = json.loads(out)["matrices"]["kendall"]
     assert np.array(matrix).shape == (3, 3)

@@ -59,6 +59,7 @@ def test_mutual_neighbors_by_definition() -> None:
         shared += len(set(one.tolist()) & set(other.tolist()))
     assert mutual_neighbors(A, B, k=k) == pytest.approx(shared / (300 * k))
     assert mutual_neighbors(A, A) == 1.0
+    assert mutual_neighbors(1e160 * A, 1e-170 * B, k=k) == pytest.approx(shared / (300 * k))
     with pytest.raises(InputError, match="lower k"):
         mutual_neighbors(A, B, k=300)
 

@@ -138,6 +138,14 @@ def test_options_are_refused_before_any_tree_is_built(
         compare_all([A, B, A], **options)
 
 
+def test_heights_of_any_size_have_their_correlation() -> None:
+    options: dict[str, Any] = {"geometry": "euclidean", "lca": "height"}
+    expected = compare(A, B, **options).values()
+    for factor in (1e160, 1e-170):
+        found = compare(factor * A, factor * B, **options).values()
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
 def test_no_more_memory_is_free_than_there_is() -> None:
     free = memory.available_bytes()
     assert free is None or 0 < free <= os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

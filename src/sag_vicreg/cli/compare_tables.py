@@ -79,9 +79,24 @@ def print_many(found: "Comparisons", score: str, matrix: Any, matched_by: str) -
     table.add_column("")
     for name in found.names:
         table.add_column(escape(name), justify="right")
-    for name, row in zip(found.names, matrix, strict=True):
-        table.add_row(escape(name), *(f"{value:.4f}" for value in row))
+    p_values, deviations = found.p_values(score), found.deviations(score)
+    for i, name in enumerate(found.names):
+        cells = [f"{value:.4f}" for value in matrix[i]]
+        for j in range(len(cells)):
+            if i != j and deviations is not None:
+                cells[j] += f" ±{deviations[i, j]:.4f}"
+            if i != j and p_values is not None:
+                cells[j] += f"\np = {p_values[i, j]:.3g}"
+        table.add_row(escape(name), *cells)
     console.print(table)
+    if deviations is not None:
+        halves = pair.half_samples.half_samples if pair.half_samples else 0
+        console.print(f"±: deviation over {halves} half-samples, spread", highlight=False)
+    if p_values is not None:
+        console.print(
+            f"p-values: one-sided, {pair.permutations} permutations, seed {pair.seed}",
+            highlight=False,
+        )
     seconds = sum(each.seconds for each in found.pairs.values())
     console.print(
         f"n = {pair.n:,}, matched by {matched_by} · geometry {pair.geometry} · "

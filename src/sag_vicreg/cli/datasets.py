@@ -32,6 +32,7 @@ def datasets(
     from dataclasses import asdict
 
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     from sag_vicreg.data import available
@@ -44,7 +45,7 @@ def datasets(
     for column in ("name", "what", "where"):
         table.add_column(column, overflow="fold")
     for entry in found:
-        where = f"[dim]{entry.problem}[/]" if entry.problem else entry.where
+        where = f"[dim]{escape(entry.problem)}[/]" if entry.problem else escape(entry.where)
         table.add_row(entry.name, entry.summary, where)
     Console().print(table)
 

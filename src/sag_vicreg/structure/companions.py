@@ -136,7 +136,7 @@ def mutual_neighbors(a: Floats, b: Floats, *, k: int = 10) -> float:
     n = len(a)
     if not 1 <= k < n:
         raise InputError(f"k is {k} but each of {n} rows has {n - 1} neighbours: lower k")
-    both = [points - points.mean(axis=0) for points in (a, b)]
+    both = [points - points.mean(axis=0) for points in (near_one(a), near_one(b))]
     norms = [np.einsum("ij,ij->i", points, points) for points in both]
 
     def shared(rows: slice) -> int:

@@ -1,7 +1,7 @@
 """Compare embedding sets: two of them, or many with one another."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any
@@ -77,11 +77,34 @@ class Comparisons:
         """
         if score not in SCORES:
             raise unknown_name("score", score, SCORES)
+        return self._matrix(score, lambda pair: pair)
+
+    def p_values(self, score: str = "spearman") -> npt.NDArray[np.float64] | None:
+        """Return the permutation p-values beside :meth:`matrix`; None where there are none."""
+        if self._any.p_values is None:
+            return None
+        return self._matrix(score, lambda pair: pair.p_values)
+
+    def deviations(self, score: str = "spearman") -> npt.NDArray[np.float64] | None:
+        """Return the spread over half-samples beside :meth:`matrix`; None where there is none."""
+        if self._any.half_samples is None:
+            return None
+        return self._matrix(score, _deviation)
+
+    @property
+    def _any(self) -> Comparison:
+        return self.pairs[0, 1]
+
+    def _matrix(
+        self, score: str, of: Callable[[Comparison], Scores | None]
+    ) -> npt.NDArray[np.float64]:
+        """Lay one number of each pair out; NaN where a set has none with itself."""
         mirrored = {"d1_to_p2": "d2_to_p1", "d2_to_p1": "d1_to_p2"}.get(score, score)
-        table = np.empty((len(self.names), len(self.names)))
+        table = np.full((len(self.names), len(self.names)), np.nan)
         for (i, j), pair in self.pairs.items():
-            values = dict(zip(SCORES, pair.values(), strict=True))
-            table[i, j], table[j, i] = values[score], values[mirrored]
+            if (scores := of(pair)) is not None:
+                values = dict(zip(SCORES, scores.values(), strict=True))
+                table[i, j], table[j, i] = values[score], values[mirrored]
         return table
 
     def to_dict(self) -> dict[str, Any]:
@@ -95,6 +118,10 @@ class Comparisons:
                 if i != j
             ],
         }
+
+
+def _deviation(pair: Comparison) -> Scores | None:
+    return None if pair.half_samples is None else pair.half_samples.deviation
 
 
 def compare(

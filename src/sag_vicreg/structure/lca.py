@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sag_vicreg.errors import InputError
 from sag_vicreg.structure.joint import JointTable, check_lca, joint_table
 from sag_vicreg.structure.kernels import kernel
+from sag_vicreg.structure.points import near_one
 from sag_vicreg.structure.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -101,6 +102,8 @@ def _real_pearson(
     counts_a: Ints,
     counts_b: Ints,
 ) -> float:
+    # Heights of any size: a correlation does not see the scale, their squares would.
+    values_a, values_b = near_one(values_a), near_one(values_b)
     a = values_a - np.average(values_a, weights=counts_a)
     b = values_b - np.average(values_b, weights=counts_b)
     products = a[table.cells[:, 0]] * b[table.cells[:, 1]] * table.counts
