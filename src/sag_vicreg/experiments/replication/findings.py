@@ -34,6 +34,8 @@ from sag_vicreg.experiments.tables import Column, Row, Score, Table
 from sag_vicreg.recipes import METHOD_LABELS
 
 Results = Mapping[str, Result]
+Groups = Mapping[str, Sequence[Result]]
+"""What a row of a table is called to its finished results, one a seed."""
 STRUCTURE_SCORES = {
     key: f"{group} {heading}"
     for name, group in STRUCTURE.items()
@@ -87,31 +89,22 @@ def declared_evaluations(name: str, tuned: Overrides) -> list[Evaluation]:
     return by_level(tuned, kind)
 
 
-def half_sample_tables(evaluations: Sequence[Evaluation], results: Results) -> list[Table]:
+def half_sample_tables(of: str, groups: Groups) -> list[Table]:
     """Each score over random halves of the images: its mean, then its deviation.
 
     The mean is the steadier reading: where single trees are unstable it differs from the score of
     all images, and the deviation says by how much that can be.
     """
-    done = finished(evaluations, results)
     means, deviations = [], []
-    for method in INVARIANCE:
-        samples = [
-            [result.half_samples[key] for result in of_method(done, method)]
-            for key in STRUCTURE_SCORES
-        ]
+    for label, done in groups.items():
+        samples = [[result.half_samples[key] for result in done] for key in STRUCTURE_SCORES]
         mean = [Score.of([sample.mean for sample in each]) for each in samples]
         deviation = [Score.of([sample.deviation for sample in each]) for each in samples]
-        means.append(Row(method, METHOD_LABELS[method], tuple(mean)))
-        deviations.append(
-            Row(
-                method,
-                METHOD_LABELS[method],
-                tuple(None if s is None else Score(s.mean, None, s.runs) for s in deviation),
-            )
-        )
+        means.append(Row(label, label, tuple(mean)))
+        spreads = tuple(None if s is None else Score(s.mean, None, s.runs) for s in deviation)
+        deviations.append(Row(label, label, spreads))
     return [
-        Table("half-sample-" + name, title, _COLUMNS, tuple(rows), ranked=False)
+        Table(f"{of}-half-sample-{name}", title, _COLUMNS, tuple(rows), ranked=False)
         for name, title, rows in (
             ("mean", "Mean of each score over ten seeded halves of the images", means),
             (
@@ -121,6 +114,15 @@ def half_sample_tables(evaluations: Sequence[Evaluation], results: Results) -> l
             ),
         )
     ]
+
+
+def scores_table(name: str, title: str, groups: Groups) -> Table:
+    """Average every structure score over the seeds of each group."""
+    rows = [
+        Row(label, label, tuple(average(done, key) for key in STRUCTURE_SCORES))
+        for label, done in groups.items()
+    ]
+    return Table(name, title, _COLUMNS, tuple(rows), ranked=False)
 
 
 def trend_differences(tuned: Overrides, results: Results) -> dict[str, dict[int, Sequence[float]]]:
@@ -156,21 +158,37 @@ def ablation_tables(tuned: Overrides, results: Results) -> list[Table]:
     """
     done = {factor: finished(ablation(tuned, factor), results) for factor in ABLATIONS}
     done["VICReg"] = finished(halves(tuned, steps=STEPS, methods=["vicreg"]), results)
-    unchanged = done[UNCHANGED]
-    scores, changes = [], []
+    unchanged = done.pop(UNCHANGED)
+    changes = []
     for name, mine in done.items():
-        scores.append(Row(name, name, tuple(average(mine, key) for key in STRUCTURE_SCORES)))
         differences = [paired_differences(mine, unchanged, key) for key in STRUCTURE_SCORES]
         changes.append(Row(name, name, tuple(map(Score.of, differences))))
+    groups = {UNCHANGED: unchanged, **done}
     return [
-        Table("ablation", "One factor changed at a time", _COLUMNS, tuple(scores), ranked=False),
+        scores_table("ablation", "One factor changed at a time", groups),
         Table(
             "ablation-change",
             f"The same minus the {UNCHANGED}, paired by seed",
             _COLUMNS,
-            tuple(row for row in changes if row.method != UNCHANGED),
+            tuple(changes),
             ranked=False,
         ),
+        *half_sample_tables("ablation", groups),
+    ]
+
+
+def trend_tables(tuned: Overrides, results: Results) -> list[Table]:
+    """SAG-VICReg against VICReg by length of training: the difference, then both by themselves."""
+    groups = {
+        f"{METHOD_LABELS[method]}, {steps:,} steps": done
+        for steps in TREND_STEPS
+        for method in PAIR
+        if (done := finished(halves(tuned, steps=steps, methods=[method]), results))
+    }
+    return [
+        trend_table(tuned, results),
+        scores_table("trend-scores", "The scores behind the differences", groups),
+        *half_sample_tables("trend", groups),
     ]
 
 
@@ -218,6 +236,11 @@ def stage_tables(stage: str, results: Results) -> list[Table]:
     if stage == "ablation":
         return ablation_tables(tuned, results)
     if stage.startswith("trend"):
-        return [trend_table(tuned, results)]
+        return trend_tables(tuned, results)
     names = ("table1", "table2") if stage == "halves" else ("table4", "table5", "fig4a", "fig4b")
-    return [declared_table(name, tuned, results) for name in names]
+    tables = [declared_table(name, tuned, results) for name in names]
+    if stage == "halves":
+        done = finished(declared_evaluations("table1", tuned), results)
+        groups = {METHOD_LABELS[method]: of_method(done, method) for method in INVARIANCE}
+        tables += half_sample_tables("halves", groups)
+    return tables

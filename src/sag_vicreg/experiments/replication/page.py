@@ -13,7 +13,6 @@ from sag_vicreg.experiments.rand_figures import draw_rand_clusters, draw_rand_le
 from sag_vicreg.experiments.replication.comparisons import Comparison, comparisons
 from sag_vicreg.experiments.replication.findings import (
     Results,
-    half_sample_tables,
     measures_table,
     stage_tables,
     trend_differences,
@@ -82,14 +81,14 @@ def _halves(results: Results) -> list[str]:
     return [
         "## Tables 1 and 2: two models that saw different classes",
         *_markdown(stage_tables("halves", results)),
-        *_markdown(half_sample_tables(evaluations, results)),
     ]
 
 
 def _trend(results: Results) -> list[str]:
     if not _has_trend(results):
         return []
-    return ["## The trend", *_markdown(stage_tables("trend-3000", results)), _image("trend")]
+    difference, *behind = _markdown(stage_tables("trend-3000", results))
+    return ["## The trend", difference, _image("trend"), *behind]
 
 
 def _has_trend(results: Results) -> bool:
