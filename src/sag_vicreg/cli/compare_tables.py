@@ -89,9 +89,9 @@ def print_many(found: "Comparisons", score: str, matrix: Any, matched_by: str) -
                 cells[j] += f"\np = {p_values[i, j]:.3g}"
         table.add_row(escape(name), *cells)
     console.print(table)
-    if deviations is not None:
-        halves = pair.half_samples.half_samples if pair.half_samples else 0
-        console.print(f"±: deviation over {halves} half-samples, spread", highlight=False)
+    if pair.half_samples is not None:
+        count = pair.half_samples.half_samples
+        console.print(f"±: deviation over {count} half-samples, spread", highlight=False)
     if p_values is not None:
         console.print(
             f"p-values: one-sided, {pair.permutations} permutations, seed {pair.seed}",

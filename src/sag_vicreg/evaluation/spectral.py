@@ -66,8 +66,8 @@ def _knn_graph(vectors: Array, n_neighbors: int) -> sparse.csr_array:
     directed = sparse.csr_array(
         (np.ones(n * n_neighbors), found.indices.ravel(), starts), shape=(n, n)
     )
-    graph = sparse.csr_array((directed + directed.T) / 2)
-    graph.setdiag(0)
+    both = (directed + directed.T) / 2
+    graph = sparse.csr_array(both - sparse.diags_array(both.diagonal()))
     graph.eliminate_zeros()
     return graph
 
