@@ -115,4 +115,7 @@ def test_trend_has_a_line_a_score_and_a_point_a_seed() -> None:
         pytest.approx([-0.05]),
     ]
     assert sum(len(points.get_offsets()) for points in axis.collections) == 5
+    ticks = [tick.get_text() for tick in axis.get_xticklabels()]
+    assert ticks == ["1,000\n2 seeds", "3,000\n1 seed"]
+    (axis,) = draw_trend({"LCA Pearson": {1000: [0.1], 3000: []}}, ylabel="difference").axes
     assert [tick.get_text() for tick in axis.get_xticklabels()] == ["1,000", "3,000"]

@@ -43,9 +43,22 @@ def draw_trend(
             )
         ticks = sorted({steps for by_steps in differences.values() for steps in by_steps})
         axis.set_xscale("log")
-        axis.set_xticks(ticks, [f"{steps:,}" for steps in ticks])
+        axis.set_xticks(ticks, _named(ticks, differences))
         axis.set_xlim(min(ticks) / 1.25, max(ticks) * 1.25)
         axis.minorticks_off()
         axis.set(xlabel="training steps", ylabel=ylabel)
         figure.legend(loc="outside right upper")
     return figure
+
+
+def _named(
+    ticks: Sequence[int], differences: Mapping[str, Mapping[int, Sequence[float]]]
+) -> list[str]:
+    """Name the lengths, with their number of seeds where it is not the same everywhere."""
+    seeds = [max(len(by.get(steps, ())) for by in differences.values()) for steps in ticks]
+    if len(set(seeds) - {0}) < 2:
+        return [f"{steps:,}" for steps in ticks]
+    return [
+        f"{steps:,}\n{count} seed{'' if count == 1 else 's'}"
+        for steps, count in zip(ticks, seeds, strict=True)
+    ]
