@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Playwright
 
 from made_runs import TREE, embedded_images, webp
-from sag_vicreg.artifacts import Embeddings, write_embeddings, write_json, write_thumbnails
+from sag_vicreg.artifacts import Embeddings, Result, Spread, write_embeddings, write_thumbnails
 from sag_vicreg.report import build_report, maps
 from sag_vicreg.report.tables import STRUCTURE
 
@@ -277,17 +277,22 @@ def test_a_page_of_plain_rows_has_no_toolbar_and_speaks_of_rows(
 
 
 def test_long_names_and_halves_fit_the_table(browser: Browser, tmp_path: Path) -> None:
-    result = {
-        "kind": "structure",
-        "family": "f",
-        "method": "sag-vicreg, scale over neighbors",
-        "seed": 0,
-        "images": {},
-        "models": [],
-        "scores": dict.fromkeys(STRUCTURE, 0.2),
-        "half_samples": {key: {"mean": 0.5, "deviation": 0.1} for key in STRUCTURE},
-    }
-    write_json(tmp_path / "result.json", result)
+    Result(
+        kind="structure",
+        key="k",
+        family="f",
+        method="sag-vicreg, scale over neighbors",
+        seed=0,
+        images={},
+        options={},
+        models=[],
+        n_images=100,
+        scores=dict.fromkeys(STRUCTURE, 0.2),
+        half_samples=dict.fromkeys(STRUCTURE, Spread(0.5, 0.1)),
+        seconds={},
+        versions={},
+        measures=[],
+    ).write(tmp_path)
     with opened(browser, build_report([tmp_path], tmp_path / "r.html")) as page:
         table = page.locator("#scores .table-scroll")
         assert table.evaluate("e => e.scrollWidth - e.clientWidth") == 0
