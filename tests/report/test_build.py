@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from made_runs import TREE, embedded_images, webp, write_run
+from made_runs import TREE, embedded_images, write_run
 from sag_vicreg.artifacts import (
     Embeddings,
     Run,
     Spread,
-    read_thumbnails,
     write_embeddings,
     write_json,
     write_text,
@@ -25,7 +24,6 @@ from sag_vicreg.artifacts import (
 from sag_vicreg.cli import app
 from sag_vicreg.errors import InputError
 from sag_vicreg.report import build_report, maps
-from sag_vicreg.report.atlas import build_atlas
 from sag_vicreg.report.charts import score_charts, training_charts
 from sag_vicreg.report.headline import half_pairs, structure_headline
 from sag_vicreg.report.lines import score_lines
@@ -288,47 +286,6 @@ def test_long_training_is_thinned_to_averages(tmp_path: Path) -> None:
     assert np.mean(loss.y) == pytest.approx(model.metrics["loss"].mean(), rel=1e-3)
 
 
-def test_an_atlas_holds_each_thumbnail_where_it_says() -> None:
-    import io
-
-    from PIL import Image
-
-    generator = np.random.default_rng(0)
-    pixels = generator.integers(0, 255, size=(70, 1, 1, 3), dtype=np.uint8)
-    ids = [str(i) for i in range(70)]
-    atlas = build_atlas(dict(zip(ids, map(webp, pixels), strict=True)), [*ids[::-1], "none"])
-    assert atlas is not None
-    assert atlas.tiles[-1] == -1
-    sheets = [np.array(Image.open(io.BytesIO(image))) for image in atlas.images]
-    side = sheets[0].shape[1] // atlas.columns
-    for i in range(70):
-        sheet, place = divmod(int(atlas.tiles[i]), atlas.tiles_per_atlas)
-        row, column = divmod(place, atlas.columns)
-        tile = sheets[sheet][row * side : (row + 1) * side, column * side : (column + 1) * side]
-        expected = pixels[69 - i].reshape(3).astype(float)
-        assert np.abs(tile.mean(axis=(0, 1)) - expected).max() < 12
-
-
-def test_one_atlas_costs_less_than_half_of_single_files() -> None:
-    generator = np.random.default_rng(0)
-    pixels = generator.integers(0, 255, size=(2000, 3, 3, 3), dtype=np.uint8)
-    single = {str(i): webp(image) for i, image in enumerate(pixels)}
-    atlas = build_atlas(single, list(single))
-    assert atlas is not None
-    assert sum(map(len, atlas.images)) < sum(map(len, single.values())) / 2
-
-
-def test_an_atlas_over_its_budget_is_of_lower_quality() -> None:
-    generator = np.random.default_rng(0)
-    pixels = generator.integers(0, 255, size=(200, 8, 8, 3), dtype=np.uint8)
-    single = {str(i): webp(image) for i, image in enumerate(pixels)}
-    whole, tight = (build_atlas(single, list(single), byte_budget=b) for b in (10**8, 1))
-    assert whole is not None
-    assert tight is not None
-    assert sum(map(len, tight.images)) < sum(map(len, whole.images))
-    np.testing.assert_array_equal(tight.tiles, whole.tiles)
-
-
 def test_a_hierarchy_that_does_not_fit_is_refused_only_when_asked_for(tmp_path: Path) -> None:
     source = embedded_images(0.3, 0, per_class=2, classes=5)
     renamed = Embeddings(source.vectors, source.ids, np.repeat(list("abcde"), 2))
@@ -336,14 +293,6 @@ def test_a_hierarchy_that_does_not_fit_is_refused_only_when_asked_for(tmp_path: 
     with pytest.raises(InputError, match="not in the hierarchy"):
         text_of(tmp_path / "a.parquet", hierarchy="shapes")
     assert "Class (5)" in text_of(tmp_path / "a.parquet")
-
-
-def test_thumbnails_survive_the_way_to_the_page(four_runs: Path, tmp_path: Path) -> None:
-    stored = read_thumbnails(four_runs / "vicreg-first" / "embeddings" / "thumbnails.parquet")
-    page = build_report([four_runs / "vicreg-first"], tmp_path / "r.html").read_text()
-    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
-    assert len(data["points"]["ids"]) == len(stored)
-    assert data["thumbnails"]["columns"] ** 2 >= len(stored)
 
 
 def test_a_card_shows_the_halves_own_mean_and_says_when_the_score_is_elsewhere() -> None:
