@@ -73,8 +73,8 @@ class ImageDataset:
         if self.pixels is not None:
             return self.pixels[chosen]
         assert self.encoded is not None
-        squares = [self.encoded.square(int(i), self.image_size) for i in chosen]
-        return torch.from_numpy(np.stack(squares)).permute(0, 3, 1, 2).contiguous()
+        squares = self.encoded.squares(chosen.tolist(), self.image_size)
+        return torch.from_numpy(squares).permute(0, 3, 1, 2).contiguous()
 
     def crops(self, indices: Indices, draws: Sequence[ViewDraw]) -> list[Tensor]:
         """Cut the drawn part out of every image, once per view, each image decoded only once.

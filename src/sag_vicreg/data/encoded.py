@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from sag_vicreg.errors import InputError
+from sag_vicreg.machine import core_count
 
 Box = tuple[int, int, int, int]
 
@@ -96,6 +98,17 @@ class EncodedImages:
     def square(self, index: int, size: int) -> NDArray[np.uint8]:
         """Decode the centre square of one image, resized, (size, size, 3)."""
         return centre_square(self.open(index), size)
+
+    def squares(self, indices: Sequence[int], size: int) -> NDArray[np.uint8]:
+        """Decode the centre squares of several images, (b, size, size, 3), on every core.
+
+        Threads do, as Pillow lets go of the interpreter while it decodes and resizes.
+        """
+        if len(indices) == 1:
+            return self.square(indices[0], size)[None]
+        self.share()
+        with ThreadPoolExecutor(core_count()) as pool:
+            return np.stack(list(pool.map(lambda index: self.square(index, size), indices)))
 
     def readable(self) -> Iterator[bool]:
         """Whether each image in turn can be decoded."""
