@@ -105,7 +105,7 @@ class EncodedImages:
         Threads do, as Pillow lets go of the interpreter while it decodes and resizes.
         """
         if len(indices) == 1:
-            return self.square(indices[0], size)[None]
+            return np.stack([self.square(indices[0], size)])
         self.share()
         with ThreadPoolExecutor(core_count()) as pool:
             return np.stack(list(pool.map(lambda index: self.square(index, size), indices)))
