@@ -8,12 +8,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from typer.testing import CliRunner
 
 from sag_vicreg.cli import app
 from sag_vicreg.experiments import Choices
+from sag_vicreg.experiments.overhead import overhead_table
 
 TABLE = ["table1", "--dataset", "shapes", "--scale", "smoke"]
 # One method, two models; nothing is measured on the way.
@@ -151,6 +153,26 @@ def test_a_dry_run_counts_measures_and_trains_nothing(tmp_path: Path) -> None:
     assert done.stdout.count("20 steps of 48") == 2
     assert "estimated time with 1 at once: about" in done.stdout
     assert not (tmp_path / "reproduction" / "models").exists()
+
+
+def test_the_overhead_is_measured_not_estimated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["reproduce", "overhead", "--dry-run"])
+    assert done.exit_code == 0
+    assert "estimated time" not in done.stdout
+    # One turn of each is not the point here: what it asks for and what it leaves behind is.
+    measured = "sag_vicreg.experiments.reproduction.measure_overhead"
+    turns = {"simclr": [(0.5, 100.0)], "vicreg": [(0.4, 90.0)]}
+    table = overhead_table(turns, scale="smoke", dataset="shapes", steps_per_epoch=48)
+    with patch(measured, return_value=table) as measure:
+        arguments = ["--dataset", "shapes", "--scale", "smoke", "--seeds", "4"]
+        arguments += ["--methods", "simclr", "--methods", "vicreg"]
+        done = CliRunner().invoke(app, ["reproduce", "overhead", *arguments])
+    measure.assert_called_once_with("smoke", "shapes", methods=["simclr", "vicreg"], seeds=4)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "reproduction/tables/overhead-shapes-smoke-simclr-vicreg.md").is_file()
 
 
 def test_no_run_prints_what_there_is(tmp_path: Path) -> None:

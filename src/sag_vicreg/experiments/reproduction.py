@@ -1,6 +1,7 @@
 """`reproduce` as a whole: targets in, grid run, tables printed and kept, page rewritten."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,8 @@ class Reproduction:
             new = {evaluation.key for evaluation in todo.to_evaluate} - counted
             counted |= new
             total += len(new) * EVALUATION_SECONDS
+        if set(targets) == {OVERHEAD}:
+            return
         self.echo(
             f"estimated time with {self.workers.jobs} at once: about "
             f"{_duration(total / self.workers.jobs)}"
@@ -190,7 +193,9 @@ class Reproduction:
 
     def _keep(self, target: str, table: Table) -> None:
         """Write the table in every format; a rehearsal does not overwrite the real thing."""
-        name = table.name if target in STAGES else f"{table.name}-{self.choices.label}"
+        # An overhead table has its dataset in its own name: there may be several.
+        choices = replace(self.choices, datasets=()) if target == OVERHEAD else self.choices
+        name = table.name if target in STAGES else f"{table.name}-{choices.label}"
         for style, suffix in SUFFIXES.items():
             write_text(self.store.root / "tables" / f"{name}{suffix}", render(table, style))
 
