@@ -3,8 +3,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+BENCHMARK := $(BIN)/python -m benchmarks
+RESULTS := benchmarks/results
 
-.PHONY: demo test lint types docs clean
+.PHONY: demo test lint types docs bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/sag-vicreg demo --out demo
@@ -24,6 +26,23 @@ types: $(INSTALLED)
 
 docs: $(INSTALLED)
 	$(BIN)/mkdocs build --strict
+
+# Measures everything again, in some hours, and records it in benchmarks/results.
+bench: $(INSTALLED)
+	$(BENCHMARK) views --repeats 9 --out $(RESULTS)/views.json
+	$(BENCHMARK) latency --out $(RESULTS)/latency.json
+	$(BENCHMARK) loss --out $(RESULTS)/loss.json
+	$(BENCHMARK) structure --out $(RESULTS)/structure.json
+	$(BENCHMARK) structure-large --n 50000 --geometry spherical --out $(RESULTS)/structure-50000-spherical.json
+	$(BENCHMARK) structure-large --n 50000 --geometry cosine --out $(RESULTS)/structure-50000-cosine.json
+	$(BENCHMARK) structure-large --n 100000 --geometry spherical --out $(RESULTS)/structure-100000-spherical.json
+	$(BENCHMARK) forest --out $(RESULTS)/forest.json
+	OMP_NUM_THREADS=1 $(BENCHMARK) coverage --out $(RESULTS)/coverage.json
+	$(BENCHMARK) training --figure docs/images/walk-share.png --out $(RESULTS)/training.json
+	OMP_NUM_THREADS=1 $(BENCHMARK) evaluation --repeats 1 --out $(RESULTS)/evaluation.json
+	OMP_NUM_THREADS=1 $(BENCHMARK) gate --repeats 20 --out $(RESULTS)/gate.json
+	$(BENCHMARK) scale --out $(RESULTS)/scale.json
+	$(BENCHMARK) damage --docs docs --out $(RESULTS)/damage.json
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

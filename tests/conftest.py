@@ -2,6 +2,16 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# UMAP's numba gives PyTorch its own number of threads, one per core, and threads that outnumber the
+# free cores wait for each other in busy loops: a page's training then took ten times its seconds.
+if "OMP_NUM_THREADS" in os.environ:
+    os.environ.setdefault("NUMBA_NUM_THREADS", os.environ["OMP_NUM_THREADS"])
+
+# No test depends on the clock: how long an example takes says nothing about what it found.
+settings.register_profile("any", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any")
 
 
 @pytest.fixture(autouse=True)

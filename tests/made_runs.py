@@ -1,15 +1,25 @@
 """Artifacts as training, embedding and evaluation leave them, made from a seed in a second."""
 
 import io
-import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
-from sag_vicreg.artifacts import Embeddings, Run, write_embeddings, write_text, write_thumbnails
+from sag_vicreg.artifacts import (
+    Contents,
+    Embeddings,
+    Run,
+    ScoreFile,
+    write_embeddings,
+    write_json,
+    write_text,
+    write_thumbnails,
+)
 from sag_vicreg.hierarchy import load_hierarchy
 from sag_vicreg.recipes import load_recipe
+from sag_vicreg.scores import by_level
 
 TREE = load_hierarchy("shapes")
 
@@ -68,7 +78,10 @@ def write_run(
         )
     write_text(run.metrics, "\n".join(lines) + "\n")
     embeddings = embedded_images(noise, seed, per_class)
-    write_embeddings(run.embeddings / "shapes-test.parquet", embeddings)
+    contents = Contents("shapes", "test", "all", 0, recipe.digest())
+    write_embeddings(
+        run.embeddings / "shapes-test.parquet", embeddings, metadata=contents.to_metadata()
+    )
     if images:
         assert embeddings.ids is not None
         pixels = generator.integers(0, 255, size=(len(embeddings), 2, 2, 3), dtype=np.uint8)
@@ -78,6 +91,13 @@ def write_run(
             [webp(image) for image in pixels],
         )
     accuracy = np.sort(generator.uniform(0.3, 0.95, size=TREE.n_levels))[::-1]
-    results = {"knn": {f"level{i + 1}": float(value) for i, value in enumerate(accuracy)}}
-    write_text(run.results, json.dumps(results))
+    result = ScoreFile(
+        kind="evaluation",
+        method=method,
+        images={},
+        options={},
+        n_images=len(embeddings),
+        scores=by_level("knn", accuracy),
+    )
+    write_json(run.results, asdict(result))
     return folder

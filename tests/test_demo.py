@@ -14,16 +14,29 @@ from sag_vicreg.cli import app
 def test_the_demo_ends_with_its_page_and_a_second_run_reuses_the_first(tmp_path: Path) -> None:
     out = tmp_path / "demo"
     command = ["demo", "--out", str(out), "--scale", "smoke"]
-    # Wide enough for the tables' headings to stay on one line.
-    terminal = CliRunner(env={"COLUMNS": "160"})
+    terminal = CliRunner(env={"COLUMNS": "80"})
     first = terminal.invoke(app, command, catch_exceptions=False)
     assert first.exit_code == 0, first.output
     page = out / "report.html"
     assert first.stdout.splitlines()[-1] == str(page)
-    for words in ("LCA Pearson", "SAG-VICReg", "largest group alone", "not which method"):
-        assert words in " ".join(first.stdout.split())
+    printed = " ".join(first.stdout.split())
+    # The verdict of each method, the forest before the paper's five numbers, then the levels.
+    order = (
+        " VICReg: The sets ",
+        " SAG-VICReg: The sets ",
+        "forest similarity 0.",
+        "nearest neighbours shared",
+        "LCA Pearson",
+        "cophenetic D2 to P1",
+        "Largest class alone",
+        "not which method",
+    )
+    places = [printed.rindex(words) for words in order]
+    assert places == sorted(places)
+    assert "…" not in first.stdout, "everything fits 80 columns"
     text = page.read_text(encoding="utf-8")
     assert "VICReg and SAG-VICReg on classes they never saw" in text
+    assert text.count('class="verdict">The sets ') == 2
     assert "sag-vicreg train --recipe shapes/sag-vicreg" in text
 
     # The page's commands make the very files the demo made.

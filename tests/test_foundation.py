@@ -1,8 +1,10 @@
 """The package as installed: versions, quick start, one-line errors, safe files."""
 
+import ast
+import re
 import subprocess
 import sys
-import time
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -16,40 +18,41 @@ from sag_vicreg.cli import app
 from sag_vicreg.cli.group import OneLineErrors
 from sag_vicreg.errors import InputError, unknown_name
 
-HEAVY = ("torch", "torchvision", "timm", "lightly", "lightning", "sklearn", "numba", "matplotlib")
+# What draws the help is all of our dependencies that the bare command may import.
+LIGHT = {"typer", "rich"}
 
 
 def run_python(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+
+def dependencies() -> set[str]:
+    """The packages that pyproject.toml asks for, in all extras, by the names they are imported."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["train"]]
+    names = {re.split(r"[\W]", line.replace("-", "_"))[0] for line in wanted}
+    imported = {"scikit_learn": "sklearn", "umap_learn": "umap", "pillow": "PIL", "pyyaml": "yaml"}
+    return {imported.get(name, name) for name in names}
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
-def test_the_command_answers_within_a_second(option: str) -> None:
-    command = [sys.executable, "-m", "sag_vicreg", option]
-    seconds = []
-    for _ in range(3):
-        start = time.perf_counter()
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        seconds.append(time.perf_counter() - start)
-        assert done.returncode == 0
-    assert min(seconds) < 1.0
+def test_the_bare_command_imports_nothing_heavy(option: str) -> None:
+    """So that it answers at once; `python -m benchmarks latency` has the seconds."""
+    done = run_python(
+        f"import sys; sys.argv[1:] = [{option!r}]\n"
+        "from sag_vicreg.cli import main\n"
+        "try: main()\n"
+        f"finally: print([m for m in {sorted(dependencies())!r} if m in sys.modules])"
+    )
+    assert done.returncode == 0, done.stderr
+    *_, found = done.stdout.splitlines()
+    assert set(ast.literal_eval(found)) <= LIGHT
 
 
 def test_version_is_the_package_version() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "sag_vicreg", "--version"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    command = [sys.executable, "-m", "sag_vicreg", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.stdout.split() == ["sag-vicreg", sag_vicreg.__version__]
-
-
-def test_the_command_line_imports_nothing_heavy() -> None:
-    done = run_python(
-        f"import sys, sag_vicreg.cli; print([m for m in {HEAVY!r} if m in sys.modules])"
-    )
-    assert done.stdout.strip() == "[]", done.stderr
 
 
 # As without the [train] extra: its packages cannot be found at all.
@@ -74,6 +77,8 @@ sys.meta_path.insert(0, Absent())
     [
         ["--help"],
         ["compare", "old.npz", "new.npz"],
+        ["check", "old.npz", "new.npz"],
+        ["gate", "old.npz", "new.npz", "--trees", "8"],
         ["evaluate", "old.npz"],
         ["report", "old.npz", "new.npz", "--out", "report.html", "--half-samples", "0"],
     ],
@@ -82,8 +87,8 @@ def test_embeddings_need_no_pytorch(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    vectors = np.random.default_rng(0).normal(size=(10, 4))
-    labels = np.array(["ant", "bee"] * 5)
+    vectors = np.random.default_rng(0).normal(size=(50, 4))
+    labels = np.array(["ant", "bee"] * 25)
     for name in ("old", "new"):
         np.savez(f"{name}.npz", vectors=vectors, labels=labels)
     done = run_python(

@@ -5,24 +5,45 @@ a seed. All four models embed held-out images of the first half, which two of th
 table 1 of the paper in miniature: small enough to watch, too small to settle anything.
 """
 
-import json
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from sag_vicreg.artifacts import Embeddings, Run, read_embeddings, write_json
+from sag_vicreg.artifacts import (
+    Embeddings,
+    Run,
+    ScoreFile,
+    read_embeddings,
+    read_scores,
+    write_json,
+)
 from sag_vicreg.errors import unknown_name
 from sag_vicreg.evaluation import evaluate
 from sag_vicreg.hierarchy import load_hierarchy
 from sag_vicreg.recipes import load_recipe
 from sag_vicreg.report import build_report
-from sag_vicreg.structure import compare
+from sag_vicreg.scores import (
+    FOREST,
+    MISSING,
+    NEARBY,
+    PAPERS_FIVE,
+    UNSTABLE,
+    at_level,
+    measure_of,
+    places,
+)
+from sag_vicreg.structure import (
+    Comparison,
+    Neighborhood,
+    compare,
+    neighborhood,
+    verdict,
+)
 from sag_vicreg.training import embed, train
 
 METHODS = {"vicreg": "VICReg", "sag-vicreg": "SAG-VICReg"}
@@ -33,11 +54,12 @@ OVERRIDES: dict[str, tuple[str, ...]] = {
     "smoke": (),
 }
 HALF_SAMPLES = 8
+ROWS = (FOREST, *NEARBY, *PAPERS_FIVE)
 VOTERS = 960
 CLUSTERS = (6, 12, 24, 48)
 HONESTLY = (
     "One seed and a hundred steps on drawn shapes: this shows how the parts work together, not "
-    "which method is better. SAG-VICReg walks only in the second half of its steps."
+    "which method is better."
 )
 
 
@@ -78,7 +100,7 @@ def run_demo(out: Path, *, scale: str = "cpu", console: Console | None = None) -
     models = [_train(out, method, half, scale, console) for method in METHODS for half in HALVES]
     tests = [_embed(model, "test") for model in models]
     results = [_evaluate(model, test) for model, test in zip(models, tests, strict=True)]
-    console.print(_structure_table(tests))
+    _print_structure(console, tests)
     console.print(_level_table(models, results))
     console.print(HONESTLY, style="dim", width=min(console.width, 100))
     return build_report(
@@ -117,17 +139,16 @@ def _embed(model: DemoModel, split: str, max_images: int | None = None) -> Embed
     )
 
 
-def _evaluate(model: DemoModel, test: Embeddings) -> dict[str, Any]:
+def _evaluate(model: DemoModel, test: Embeddings) -> ScoreFile:
     """Score by level; training images of the same classes vote and teach."""
     if model.run.results.exists():
-        content: dict[str, Any] = json.loads(model.run.results.read_text())
-        return content
+        return read_scores(model.run.results)
     voters = _embed(model, "train", max_images=VOTERS)
-    scores = evaluate(
-        test, load_hierarchy("shapes"), train=voters, cluster_counts=CLUSTERS
-    ).to_dict()
-    write_json(model.run.results, scores)
-    return scores
+    scores = evaluate(test, load_hierarchy("shapes"), train=voters, cluster_counts=CLUSTERS)
+    files = {split: str(model.embeddings(split)) for split in ("test", "train")}
+    result = scores.result(model.name, images=files, hierarchy="shapes")
+    write_json(model.run.results, asdict(result))
+    return result
 
 
 def _table(title: str, caption: str, columns: Sequence[str]) -> Table:
@@ -140,40 +161,64 @@ def _table(title: str, caption: str, columns: Sequence[str]) -> Table:
     return table
 
 
-def _structure_table(tests: Sequence[Embeddings]) -> Table:
-    table = _table(
-        "Similarity of the trees of two models: one saw these classes, one did not",
-        f"{len(tests[0])} held-out images; halves: mean ± deviation over {HALF_SAMPLES} random "
-        "halves of them, spread, not confidence",
-        ("LCA Pearson", "Spearman", "Kendall", "coph. D1→P2", "D2→P1"),
-    )
+def _print_structure(console: Console, tests: Sequence[Embeddings]) -> None:
+    """Print what the two models of each method have in common: in words, then in numbers."""
+    columns = []
     for place, name in enumerate(METHODS.values()):
         first, second = tests[2 * place], tests[2 * place + 1]
         found = compare(first.vectors, second.vectors, half_samples=HALF_SAMPLES)
-        spread = found.half_samples
-        assert spread is not None
-        halves = zip(spread.mean.values(), spread.deviation.values(), strict=True)
-        table.add_row(name, *(f"{value:.3f}" for value in found.values()))
-        table.add_row(
-            "  halves",
-            *(f"{mean:.3f} ±{f'{deviation:.3f}'.lstrip('0')}" for mean, deviation in halves),
-            style="dim",
-        )
-    return table
-
-
-def _level_table(models: Sequence[DemoModel], results: Sequence[dict[str, Any]]) -> Table:
-    levels = list(results[0]["majority"])
+        near = neighborhood(*found.trees)
+        said = verdict(found, shared_neighbors=near.shared)
+        console.print(f"{name}: {said}.", highlight=False)
+        columns.append(_structure_cells(found, near))
+    unstable = any("†" in cell for column in columns for cell in column.values())
     table = _table(
-        "k-NN / linear probe accuracy in percent, by level of the class tree",
-        "",
-        [level.replace("level", "level ") for level in levels],
+        "Similarity of two models: one saw these classes, one did not",
+        f"{len(tests[0])} held-out images. In brackets: of the forest its 95% interval; of the "
+        "paper's five numbers, which are of one tree per model, mean ± deviation over "
+        f"{HALF_SAMPLES} random halves of the images, spread and not confidence."
+        + (f" † They move it by more than {UNSTABLE:g}: read the forest." if unstable else ""),
+        list(METHODS.values()),
     )
-    for model, scores in zip(models, results, strict=True):
-        pairs = [(scores["knn"][level], scores["probe"][level]) for level in levels]
-        table.add_row(model.name, *(f"{100 * a:.1f} / {100 * b:.1f}" for a, b in pairs))
-    largest = [results[0]["majority"][level] for level in levels]
-    table.add_row("largest group alone", *(f"{value:.1%}".rstrip("%") for value in largest))
+    for key in ROWS:
+        cells = [column.get(key, MISSING) for column in columns]
+        entry = measure_of(key)
+        title = entry.short if key in PAPERS_FIVE else entry.title
+        table.add_row(title, *cells, end_section=key == NEARBY[-1])
+    console.print(table)
+
+
+def _structure_cells(found: Comparison, near: Neighborhood) -> dict[str, str]:
+    """Fill one column of the table: the forest, neighbours, CKA, then the paper's five."""
+    assert found.half_samples is not None
+    scores, cells = found.flat(), {"cka": f"{near.cka:.3f}"}
+    if FOREST in scores:
+        low, high = scores["forest.low"], min(scores["forest.high"], 1.0)
+        cells[FOREST] = f"{scores[FOREST]:.3f} ({low:.3f} to {high:.3f})"
+    if near.shared is not None:
+        cells["neighbors.shared"] = f"{near.shared:.1%}"
+    for key, spread in found.half_samples.flat().items():
+        mark = "†" if spread.unsettles(scores[key]) else ""
+        cells[key] = f"{scores[key]:.3f} ({spread.mean:.3f} ± {spread.deviation:.3f}){mark}"
+    return cells
+
+
+def _level_table(models: Sequence[DemoModel], results: Sequence[ScoreFile]) -> Table:
+    levels = list(places(results[0].scores, "majority", "level"))
+    title, majority = (measure_of(key).title for key in ("knn", "majority"))
+    table = _table(
+        f"{title} / {measure_of('probe').title.lower()} in percent, by level of the class tree",
+        "",
+        [f"level {level}" for level in levels],
+    )
+
+    def cells(result: ScoreFile, *measures: str) -> list[str]:
+        each = ([result.scores[at_level(m, level)] for m in measures] for level in levels)
+        return [" / ".join(f"{100 * value:.1f}" for value in values) for values in each]
+
+    for model, result in zip(models, results, strict=True):
+        table.add_row(model.name, *cells(result, "knn", "probe"))
+    table.add_row(majority, *cells(results[0], "majority"))
     return table
 
 

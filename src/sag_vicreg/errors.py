@@ -1,8 +1,26 @@
 """The one error a user's mistake raises, and the check for the optional training stack."""
 
 import importlib.util
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+# Control characters, marks that turn the direction of writing, and halves of characters, which
+# stand for bytes of a file name that are not UTF-8.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    r"""Write out what a terminal would obey or could not show.
+
+    Examples
+    --------
+    >>> print(visible("red \x1b[31m alert"))
+    red \x1b[31m alert
+    """
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 class InputError(ValueError):
@@ -10,7 +28,11 @@ class InputError(ValueError):
 
     The message is one line that names the problem and the remedy; the command line prints it
     as it is and exits with code 2. Anything else that is raised is a bug and shows a traceback.
+    It may quote what a file holds: :func:`visible` keeps that from being obeyed by a terminal.
     """
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(visible(" ".join(str(message).splitlines())))
 
 
 class NotFiniteError(InputError):

@@ -1,8 +1,11 @@
-"""The machine as this process sees it: the cores it may use, the memory it has held."""
+"""The machine as this process sees it: cores, memory it has held, memory it may still take."""
 
+import ctypes
 import os
 import sys
 from pathlib import Path
+
+_CGROUP = Path("/sys/fs/cgroup")
 
 
 def core_count() -> int:
@@ -19,15 +22,80 @@ def thread_count() -> int:
     return int(wanted) if wanted.isdecimal() and int(wanted) > 0 else core_count()
 
 
+def resident_bytes() -> int:
+    """Return the memory the process holds now, or where the system does not tell, its peak."""
+    held = _status("VmRSS")
+    return peak_bytes() if held is None else held
+
+
+def release_memory() -> None:
+    """Give memory that is free in this process back to the system, where allocators can."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
+
+
+def _status(name: str) -> int | None:
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return None
+    line = next(line for line in status.read_text().splitlines() if line.startswith(name))
+    return int(line.split()[1]) * 1024
+
+
 def peak_bytes() -> int:
     """Return the process's own peak of resident memory."""
     # Linux hands a parent's peak down to the processes it starts in ru_maxrss, so that a process
     # spawned by a large one would seem to need nothing more; VmHWM is the process's own.
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return int(line.split()[1]) * 1024
+    peak = _status("VmHWM")
+    if peak is not None:
+        return peak
     import resource  # which Windows has not: only benchmarks ask for the peak
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def available_bytes() -> int | None:
+    """Memory this process may still take, or None where the system does not tell."""
+    free = None
+    meminfo = Path("/proc/meminfo")
+    if meminfo.is_file():
+        for line in meminfo.read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                free = int(line.split()[1]) * 1024
+    elif hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    every = (free, _left_in_container(), _left_of_addresses())
+    return min((size for size in every if size is not None), default=None)
+
+
+def _left_in_container() -> int | None:
+    """Return what a container's own limit leaves; None where there is no limit."""
+    try:
+        limit = int((_CGROUP / "memory.max").read_text())
+        used = int((_CGROUP / "memory.current").read_text())
+        lines = (_CGROUP / "memory.stat").read_text().splitlines()
+        held = {name: int(size) for name, size in (line.split() for line in lines)}
+    except (OSError, ValueError):
+        return None
+    # Files that were read count as used until somebody needs the room.
+    reclaimable = ("active_file", "inactive_file", "slab_reclaimable")
+    return limit - used + sum(held.get(name, 0) for name in reclaimable)
+
+
+def _left_of_addresses() -> int | None:
+    """Return what `ulimit -v` leaves; None where there is no limit."""
+    try:
+        import resource  # which Windows has not
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit == resource.RLIM_INFINITY:
+            return None
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        return max(0, limit - pages * resource.getpagesize())
+    except (ImportError, OSError, ValueError, IndexError):
+        return None

@@ -1,6 +1,7 @@
 """Embedding files: five formats in, one out, ids aligned or refused, bad files told in one line."""
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ import pytest
 from safetensors.numpy import save_file
 
 from sag_vicreg.artifacts import (
+    Contents,
     Embeddings,
-    align,
     check_embeddings_path,
+    join,
+    read_contents,
     read_embeddings,
+    read_metadata,
     write_embeddings,
 )
 from sag_vicreg.errors import InputError
@@ -108,6 +112,38 @@ def test_a_flipped_byte_never_escapes_as_a_traceback(tmp_path: Path, suffix: str
     assert refused > 0
 
 
+def test_half_precision_is_rounded_and_says_what_it_is_of(tmp_path: Path) -> None:
+    path = tmp_path / "e.parquet"
+    write_embeddings(
+        path,
+        Embeddings(VECTORS, IDS, NAMES),
+        metadata={"dataset": "größer", "model": "abc"},
+        half_precision=True,
+    )
+    read = read_embeddings(path)
+    assert read.vectors.dtype == np.float16
+    np.testing.assert_array_equal(read.vectors, VECTORS.astype(np.float16))
+    assert read.labels is not None
+    assert read.labels.tolist() == NAMES.tolist()
+    assert read_metadata(path) == {"dataset": "größer", "model": "abc"}
+
+
+def test_what_half_precision_cannot_hold_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "e.parquet"
+    with pytest.raises(InputError, match="beyond 65,504"):
+        write_embeddings(path, Embeddings(VECTORS * 1e6), half_precision=True)
+    assert not path.exists()
+
+
+def test_a_file_without_metadata_has_none_and_a_damaged_one_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "e.parquet"
+    write_parquet(path)
+    assert read_metadata(path) == {}
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(InputError, match="truncated, corrupt"):
+        read_metadata(path)
+
+
 class Bomb:
     def __reduce__(self) -> tuple[Any, ...]:
         return (Path.touch, (Path("exploded"),))
@@ -163,31 +199,13 @@ def test_names_and_shapes_that_cannot_be_read(tmp_path: Path) -> None:
         read_embeddings(tmp_path / "renamed.npy")
 
 
-def test_csv_without_a_header_and_with_a_stray_column(tmp_path: Path) -> None:
+def test_csv_with_a_hole(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
-    path.write_text("1,2\n3,4\n5,6.5\n")
-    np.testing.assert_array_equal(read_embeddings(path).vectors, [[1, 2], [3, 4], [5, 6.5]])
-    path.write_text("name,x,y\na,1,2\nb,3,4\n")
-    with pytest.raises(InputError, match="column 'name' holds string"):
-        read_embeddings(path)
-    path.write_text("id,x\n,1\nb,2\n")
+    path.write_text("id,x0\n,1\nb,2\n")
     assert read_embeddings(path).ids is not None
-    path.write_text("id,x,y\na,1,2\nb,3\n")
+    path.write_text("id,x0,x1\na,1,2\nb,3\n")
     with pytest.raises(InputError, match="truncated, corrupt"):
         read_embeddings(path)
-
-
-def test_the_index_of_a_data_frame_is_no_dimension(tmp_path: Path) -> None:
-    rows = [[0.5, 2.0], [3.0, 4.0], [5.0, 6.5]]
-    for text in (",0,1\n0,0.5,2\n1,3,4\n7,5,6.5\n", "0,1\n0.5,2\n3,4\n5,6.5\n"):
-        path = tmp_path / "e.csv"
-        path.write_text(text)
-        np.testing.assert_array_equal(read_embeddings(path).vectors, rows)
-    columns = {"0": [0.5, 3.0, 5.0], "1": [2.0, 4.0, 6.5], "number": [4, 9, 2]}
-    noted = {b"pandas": b'{"index_columns": ["number"], "columns": []}'}
-    path = tmp_path / "e.parquet"
-    pq.write_table(pa.table(columns).replace_schema_metadata(noted), path)
-    np.testing.assert_array_equal(read_embeddings(path).vectors, rows)
 
 
 def test_columns_of_one_name(tmp_path: Path) -> None:
@@ -244,31 +262,76 @@ def test_parquet_round_trip_of_integer_labels_and_no_ids(tmp_path: Path) -> None
         write_embeddings(tmp_path / "e.npy", read)
 
 
-def test_align_by_id_follows_the_first(tmp_path: Path) -> None:
+def test_rows_whose_values_changed_are_refused_and_a_choice_of_rows_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "e.parquet"
+    write_parquet(path)
+    table = pq.read_table(path)
+    pq.write_table(table.slice(2), path)
+    assert len(read_embeddings(path)) == 5
+    pq.write_table(table.take([1, 0, 2, 3, 4, 5, 6]), path)
+    with pytest.raises(InputError, match=r"not those that `sag-vicreg` wrote.*note 'sha256'"):
+        read_embeddings(path)
+    pq.write_table(table.append_column("cluster", pa.array(range(7))), path)
+    np.testing.assert_array_equal(read_embeddings(path).vectors, VECTORS)
+
+
+def test_a_file_says_what_its_rows_are(tmp_path: Path) -> None:
+    path = tmp_path / "anything.parquet"
+    contents = Contents("folder:größe", "test", "cat,dog", 3, "abc", max_images=7)
+    write_embeddings(path, Embeddings(VECTORS, IDS), metadata=contents.to_metadata())
+    assert read_contents(path) == contents
+    assert contents.images == replace(contents, model="def", made_by="reproduce").images
+    write_embeddings(path, Embeddings(VECTORS, IDS), metadata={"dataset": "mine"})
+    assert read_contents(path) is None
+    broken = contents.to_metadata() | {"seed": "-1"}
+    write_embeddings(path, Embeddings(VECTORS, IDS), metadata=broken)
+    with pytest.raises(InputError, match="seed: Input should be greater"):
+        read_contents(path)
+
+
+def test_join_by_id_follows_the_first() -> None:
     a = Embeddings(VECTORS, IDS, NAMES)
     shuffle = np.random.default_rng(2).permutation(7)
-    left, right = align(a, a.take(shuffle))
-    np.testing.assert_array_equal(right.vectors, VECTORS)
-    assert right.labels is not None
-    assert right.labels.tolist() == NAMES.tolist()
-    assert left is a
+    joined = join([a, a.take(shuffle), a])
+    for each in joined.sets:
+        np.testing.assert_array_equal(each.vectors, VECTORS)
+        assert each.labels is not None
+        assert each.labels.tolist() == NAMES.tolist()
+    assert (joined.by, joined.left_out, joined.note("abc")) == ("id", (0, 0, 0), None)
 
 
-def test_align_refuses_and_names_the_id() -> None:
+def test_join_refuses_and_names_the_id_or_takes_what_all_have() -> None:
     a = Embeddings(VECTORS, IDS)
-    with pytest.raises(InputError, match=r"id '000' is missing from new\.npz \(2 missing"):
-        align(a, a.take(slice(2, None)), names=("old.npz", "new.npz"))
-    with pytest.raises(InputError, match="id '006' is missing from a"):
-        align(a.take(slice(0, 6)), a)
-    with pytest.raises(InputError, match=r"id '003' is repeated in b \(rows 1 and 2\)"):
-        align(a, a.take(np.array([0, 3, 3])))
+    some = a.take(slice(2, None))
+    with pytest.raises(
+        InputError, match=r"id '000' is missing from new\.npz \(2 missing.*--join inner"
+    ):
+        join([a, some], ("old.npz", "new.npz"))
+    with pytest.raises(InputError, match="id '006' is missing from set 1"):
+        join([a.take(slice(0, 6)), a])
+    with pytest.raises(InputError, match=r"id '003' is repeated in set 2 \(rows 1 and 2\)"):
+        join([a, a.take(np.array([0, 3, 3]))], how="inner")
+    joined = join([a, some.take(slice(None, None, -1)), a.take(slice(0, 4))], how="inner")
+    for each in joined.sets:
+        np.testing.assert_array_equal(each.vectors, VECTORS[2:4])
+    assert joined.left_out == (5, 3, 2)
+    assert joined.note(("x", "y", "z")) == (
+        "left out rows whose id not every set has: 5 of x, 3 of y, 2 of z"
+    )
+    with pytest.raises(InputError, match="no id in common"):
+        join([a.take(slice(0, 3)), a.take(slice(3, 6))], how="inner")
+    with pytest.raises(InputError, match="unknown join 'outer'"):
+        join([a, a], how="outer")
 
 
-def test_align_by_position_needs_equal_lengths() -> None:
+def test_join_by_position_needs_equal_lengths() -> None:
     a, b = Embeddings(VECTORS, IDS), Embeddings(VECTORS[:5])
-    with pytest.raises(InputError, match="a has 7 rows and b has 5"):
-        align(a, b)
-    assert align(a, Embeddings(VECTORS * 2))[1].ids is None
+    for how in ("exact", "inner"):
+        with pytest.raises(InputError, match="set 1 has 7 rows and set 2 has 5"):
+            join([a, b], how=how)
+    joined = join([a, Embeddings(VECTORS * 2)])
+    assert joined.sets[1].ids is None
+    assert joined.by == "position"
 
 
 def test_columns_must_be_as_long_as_the_vectors() -> None:

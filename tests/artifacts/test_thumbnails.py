@@ -29,10 +29,10 @@ def test_ids_and_images_must_match(
 
 
 def test_a_missing_or_foreign_file_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no thumbnails at"):
+    with pytest.raises(InputError, match="there is no such file"):
         read_thumbnails(tmp_path / "t.parquet")
     (tmp_path / "t.parquet").write_text("not parquet")
-    with pytest.raises(InputError, match="not a thumbnails file"):
+    with pytest.raises(InputError, match="not a file of thumbnails"):
         read_thumbnails(tmp_path / "t.parquet")
     for columns in ({"other": [1]}, {"id": ["a"], "image": ["text"]}):
         pq.write_table(pa.table(columns), tmp_path / "t.parquet")

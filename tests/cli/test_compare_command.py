@@ -1,15 +1,18 @@
 """`sag-vicreg compare` as a user meets it."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from sag_vicreg.artifacts import Embeddings, write_embeddings
 from sag_vicreg.cli import app
-from sag_vicreg.structure import compare
+from sag_vicreg.structure import compare, compare_all
 
 RNG = np.random.default_rng(0)
 A = np.repeat(3 * RNG.normal(size=(5, 6)), 12, axis=0) + RNG.normal(size=(60, 6))
@@ -35,7 +38,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 def test_the_table_holds_the_five_numbers_and_what_was_done(files: list[str]) -> None:
     code, out, _ = run(*files[:2])
     assert code == 0
-    for value in compare(A, B.astype("f4")).values():
+    for value in compare(A, B.astype("f4"), trees=0).values():
         assert f"{value:.4f}" in out
     for word in ("Pearson", "Spearman", "Kendall", "D1 to P2", "D2 to P1", "n = 60", "cosine"):
         assert word in out
@@ -52,19 +55,72 @@ def test_json_is_all_that_is_printed(files: list[str]) -> None:
     options = ["--json", "--permutations", "19", "--half-samples", "2", "--context"]
     code, out, _ = run(*files[:2], *options, "--geometry", "spherical", "--lca", "path")
     assert code == 0
-    found = json.loads(out)
+    (found,) = json.loads(out)["pairs"]
     expected = compare(
         A, B.astype("f4"), geometry="spherical", lca="path", permutations=19, half_samples=2
     )
     for key, value in expected.to_dict().items():
         if key != "seconds":
             assert found[key] == json.loads(json.dumps(value)), key
-    assert 0 < found["context"]["cka"] <= 1
+    assert 0 < found["neighborhood"]["cka"] <= 1
+    assert -1 <= found["context"]["rsa"] <= 1
+
+
+def test_two_files_and_many_have_one_schema(files: list[str]) -> None:
+    two, many = (json.loads(run(*some, "--json", "--trees", "8")[1]) for some in (files[:2], files))
+    assert two.keys() == many.keys()
+    assert two["pairs"][0].keys() == many["pairs"][0].keys()
+    seconds = {"seconds": 0.0}
+    assert many["pairs"][0] | seconds == two["pairs"][0] | seconds
+
+
+def test_the_first_lines_are_the_verdict(files: list[str], tmp_path: Path) -> None:
+    np.save(tmp_path / "same.npy", A)
+    _, out, _ = run(files[0], str(tmp_path / "same.npy"))
+    names, verdict, facts = out.splitlines()[:3]
+    assert names == "a.npy  and  same.npy"
+    assert verdict.startswith("The sets agree closely: forest similarity 1.00 (1.00 to 1.00)")
+    assert verdict.endswith("100% of nearest neighbours shared")
+    assert "6 dimensions" in facts
+    np.save(tmp_path / "few.npy", A[:49])
+    _, out, _ = run(str(tmp_path / "few.npy"), str(tmp_path / "few.npy"))
+    assert "No forest similarity: 49 rows, and a forest needs at least 50" in out
+
+
+def test_a_warning_stands_where_single_trees_are_unstable(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    apart = np.repeat(20.0 * rng.normal(size=(4, 6)), 20, axis=0) + rng.normal(size=(80, 6))
+    loose = rng.normal(size=(80, 6))
+    for name, x in (("steady", apart), ("loose", loose)):
+        np.save(tmp_path / f"{name}.npy", x)
+        np.save(tmp_path / f"{name}2.npy", x + 0.3 * rng.normal(size=x.shape))
+        files = [str(tmp_path / f"{name}{end}.npy") for end in ("", "2")]
+        _, out, _ = run(*files, "--half-samples", "6", "--trees", "0")
+        spread = [float(x) for x in re.findall(r"±(\d\.\d+)", out)]
+        assert ("a single tree's scores are unstable here" in out) == (max(spread) > 0.05)
+        assert (max(spread) > 0.05) == (name == "loose"), spread
+
+
+def test_of_many_sets_the_warning_is_of_the_score_that_is_shown(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    groups = 2 * rng.normal(size=(4, 6))[rng.integers(4, size=80)]
+    loose = groups + rng.normal(size=groups.shape)
+    sets = [loose + noise * rng.normal(size=loose.shape) for noise in (0.0, 0.1, 0.2)]
+    files = [str(tmp_path / f"{k}.npy") for k in range(3)]
+    for path, x in zip(files, sets, strict=True):
+        np.save(path, x)
+    found = compare_all(sets, trees=0, half_samples=6)
+    unstable = {name for pair in found.pairs.values() for name in pair.unstable}
+    assert "spearman" in unstable
+    assert not unstable & {"d1_to_p2", "d2_to_p1"}
+    for score in ("spearman", "d1_to_p2"):
+        _, out, _ = run(*files, "--half-samples", "6", "--trees", "0", "--score", score)
+        assert ("a single tree's scores are unstable here" in out) == (score in unstable)
 
 
 def test_everything_optional_is_in_the_table(files: list[str]) -> None:
     _, out, _ = run(*files[:2], "--permutations", "19", "--half-samples", "2", "--context")
-    for word in ("p-value", "half-samples", "linear CKA", "RSA", "entanglement", "Fowlkes-Mallows"):
+    for word in ("p-value", "half-samples", "Linear CKA", "RSA", "Entanglement", "Fowlkes-Mallows"):
         assert word in out
 
 
@@ -94,11 +150,16 @@ def test_many_files_give_a_matrix_and_a_heat_map(files: list[str], tmp_path: Pat
     assert code == 0
     assert "every two of 3 sets" in out
     assert plot.stat().st_size > 5_000
-    _, out, _ = run(*files, "--permutations", "9", "--half-samples", "2")
+    options = ["--permutations", "9", "--half-samples", "2", "--trees", "8"]
+    _, out, _ = run(*files, *options, "--score", "spearman")
     assert out.count("p = ") == out.count(" ±") == 6
     assert "9 permutations" in out
     assert "2 half-samples" in out
-    _, out, _ = run(*files, "--json")
+    _, out, _ = run(*files, *options)
+    assert out.count("p = ") == 6
+    assert "corrected forest similarity, Spearman, 8 trees" in out
+    _, out, _ = run(*files, "--json", "--trees", "0")
+    assert json.loads(out)["matrices"]["forest"][0] == [None, None, None]
     matrix = json.loads(out)["matrices"]["kendall"]
     assert np.array(matrix).shape == (3, 3)
     assert matrix[0][0] == 1.0
@@ -110,7 +171,8 @@ def test_rows_are_matched_by_id(files: list[str], tmp_path: Path) -> None:
     write_embeddings(tmp_path / "y.parquet", Embeddings(B[order], IDS[order]))
     _, by_id, _ = run(str(tmp_path / "x.parquet"), str(tmp_path / "y.parquet"), "--json")
     _, by_position, _ = run(str(tmp_path / "x.parquet"), files[1], "--json")
-    assert json.loads(by_id)["lca"] == json.loads(by_position)["lca"]
+    both = [json.loads(each)["pairs"][0]["lca"] for each in (by_id, by_position)]
+    assert both[0] == both[1]
     assert json.loads(by_id)["matched_by"] == "id"
     _, table, err = run(str(tmp_path / "x.parquet"), files[0])
     assert "matched by position" in table
@@ -118,6 +180,29 @@ def test_rows_are_matched_by_id(files: list[str], tmp_path: Path) -> None:
     code, _, err = run(str(tmp_path / "x.parquet"), str(tmp_path / "y.parquet"), files[0])
     assert code == 2
     assert "another order" in err
+
+
+def test_columns_that_are_no_dimensions(tmp_path: Path) -> None:
+    """What gives a wrong score in silence if it is taken for a dimension."""
+    order = RNG.permutation(60)
+    old, new = str(tmp_path / "old.csv"), str(tmp_path / "new.parquet")
+    lines = [f"{row},{0.1 * row}," + ",".join(map(str, A[row])) for row in range(60)]
+    Path(old).write_text("\n".join(["doc_id,price,v1,v2,v3,v4,v5,v6", *lines]))
+    columns = {"doc_id": order, "old": (3 * B[order]).tolist(), "new": B[order].tolist()}
+    pq.write_table(pa.table(columns), new)
+    code, _, err = run(old, old)
+    assert code == 2
+    assert "'doc_id', 'price' (not numbered as v1 to v6 are)" in err
+    assert "--vector-columns v1:v6" in err
+    each = ["--vector-columns", "v1:v6", "--vector-columns", "new"]
+    code, out, _ = run(old, new, *each, "--id-column", "doc_id", "--json")
+    assert code == 0
+    found, expected = json.loads(out), compare(A, B, trees=0).to_dict()
+    assert found["matched_by"] == "id"
+    assert found["pairs"][0]["lca"] == expected["lca"]
+    code, _, err = run(old, new, old, *each)
+    assert code == 2
+    assert "2 --vector-columns for 3 inputs: give it once for all, or once for each" in err
 
 
 def test_mistakes_are_one_line_and_exit_code_2(files: list[str], tmp_path: Path) -> None:
@@ -133,8 +218,11 @@ def test_mistakes_are_one_line_and_exit_code_2(files: list[str], tmp_path: Path)
         ([*files[:2], "--geometry", "hyperbolic"], "Valid: cosine, spherical, euclidean"),
         ([*files[:2], "--plot", "out.bmp"], "must end in .png"),
         ([*files, "--context"], "two files"),
-        ([*files, "--score", "tau"], "Valid: pearson"),
-        ([*files[:2], "--score", "tau"], "Valid: pearson"),
+        ([*files, "--score", "tau"], "Valid: forest, pearson"),
+        ([*files[:2], "--score", "tau"], "Valid: forest, pearson"),
+        ([*files[:2], "--trees", "some"], "--trees is 'some': give a number such as 100"),
+        ([*files[:2], "--trees", "6"], "need a multiple of 4, such as 8"),
+        ([*files[:2], "--forest-lca", "path"], "Valid: size, level, order, height"),
     ):
         code, out, err = run(*arguments)
         assert code == 2, arguments

@@ -38,6 +38,15 @@ def test_a_corrupt_image_is_named_or_skipped_with_a_count(folder: Path) -> None:
         whole.batch(range(40))
 
 
+def test_a_file_is_what_it_holds_not_what_it_is_called(folder: Path) -> None:
+    """Pillow would hand an EPS file to Ghostscript, and with it a program to run."""
+    image = next(folder.rglob("*.png"))
+    image.write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\nshowpage\n")
+    with pytest.raises(InputError, match=f"{image.name} is not a readable image") as caught:
+        load_dataset(f"folder:{folder}", split="all")
+    assert "Ghostscript" not in str(caught.value)
+
+
 def test_the_first_image_may_be_the_corrupt_one(folder: Path) -> None:
     (folder / "ant" / "0.png").write_bytes(b"nothing")
     with pytest.warns(UserWarning, match="skipped 1 corrupt images of 40"):
@@ -197,3 +206,19 @@ def test_check_dataset_looks_without_decoding(tmp_path: Path, folder: Path) -> N
     check_dataset(f"folder:{folder}")
     with pytest.raises(InputError, match="holds no CIFAR-100"):
         check_dataset("cifar100", root=tmp_path)
+
+
+def test_links_that_lead_in_a_circle_are_named(tmp_path: Path) -> None:
+    images = tmp_path / "cats"
+    images.mkdir()
+    Image.new("RGB", (8, 8)).save(images / "a.png")
+    (tmp_path / "dogs").symlink_to(tmp_path / "dogs")
+    with pytest.raises(InputError, match=r"symbolic links\): see to .*dogs"):
+        load_dataset(f"folder:{tmp_path}", split="all")
+    (tmp_path / "dogs").unlink()
+    (images / "b.png").symlink_to(images / "b.png")
+    with pytest.raises(InputError, match=r"symbolic links\): see to .*b\.png"):
+        load_dataset(f"folder:{tmp_path}", split="all")
+    (images / "b.png").unlink()
+    (images / "above").symlink_to(tmp_path)  # a circle of folders is not followed
+    assert len(load_dataset(f"folder:{tmp_path}", split="all")) == 1

@@ -1,4 +1,4 @@
-"""``sag-vicreg datasets`` and ``bench views``, as a user types them."""
+"""``sag-vicreg datasets``, as a user types it."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,6 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from sag_vicreg.bench.views import run
 from sag_vicreg.cli import app
 from sag_vicreg.data.samples import sample_images_and_views
 from sag_vicreg.errors import InputError
@@ -79,11 +78,3 @@ def test_a_sheet_takes_images_of_any_size(tmp_path: Path) -> None:
     assert (tmp_path / "sheet.svg").read_text().count("<image") == 1
     with pytest.raises(InputError, match="must end in"):
         draw_contact_sheet(["one"], {"all": [images]}, tmp_path / "sheet.bmp")
-
-
-def test_the_benchmark_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SAG_VICREG_DATA", raising=False)
-    report = run(repeats=1, images=48)
-    assert len(report.rows) == 2
-    (target,) = report.targets
-    assert target.measured > 1

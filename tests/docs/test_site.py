@@ -14,7 +14,6 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
         cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
-        timeout=300,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert (tmp_path / "site" / "metric" / "index.html").is_file()

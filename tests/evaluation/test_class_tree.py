@@ -78,7 +78,7 @@ def test_geometry_changes_the_tree_and_is_named() -> None:
         class_tree_similarity(vectors, np.arange(100), TREE, geometry=geometry)
         for geometry in ("cosine", "euclidean")
     )
-    assert by_angle.to_dict()["geometry"] == "cosine"
+    assert by_angle.settings()["geometry"] == "cosine"
     assert by_angle.spearman > by_length.spearman
 
 

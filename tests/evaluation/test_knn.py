@@ -55,7 +55,7 @@ def test_weighted_vote_equals_scikit_learn() -> None:
         train, train_labels, test, 4, n_neighbors=20, weights=lambda d: np.exp((1 - d) / 0.1)
     )
     np.testing.assert_array_equal(scores.predictions[3], expected)
-    assert scores.to_dict()["temperature"] == 0.1
+    assert scores.settings()["temperature"] == 0.1
 
 
 def test_a_tiny_temperature_is_the_nearest_neighbour() -> None:

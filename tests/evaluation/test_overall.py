@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -38,19 +39,25 @@ def test_all_measures_of_one_set() -> None:
         assert all(a > m for a, m in zip(scores.accuracy, found.majority, strict=True))
     assert found.class_tree.spearman > 0.3
     assert found.label_free.alignment == 0.0
-    content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    for measure in ("n_classes", "majority", "knn", "probe", "rand", "ari", "nmi"):
-        assert all(f"level{level}" in content[measure] for level in levels)
-    assert content["knn"]["k"] == 20
-    assert content["probe"]["seeds"] == [0, 1]
-    assert content["n_train"] == 600
+    result = found.result("ours", images={}, hierarchy="shapes")
+    content = json.loads(json.dumps(asdict(result), allow_nan=False))
+    for measure in ("majority", "knn", "probe", "rand", "ari", "nmi"):
+        assert all(f"{measure}.level{level}" in content["scores"] for level in levels)
+    assert content["scores"]["probe.level1"] == pytest.approx(np.mean(found.probe.by_seed, 0)[0])
+    deviation = np.std(found.probe.by_seed, axis=0, ddof=1)[3]
+    assert content["deviations"]["probe.level4"] == pytest.approx(deviation)
+    assert content["options"]["knn"]["k"] == 20
+    assert content["options"]["probe"]["seeds"] == [0, 1]
+    assert content["options"]["n_train"] == 600
+    assert content["options"]["n_classes"] == list(found.n_classes)
 
 
 def test_without_a_training_set_nothing_is_classified() -> None:
     found = evaluate(embedded(300, seed=1), TREE)
     assert found.knn is None
     assert found.probe is None
-    assert not {"knn", "probe"} & found.to_dict().keys()
+    assert not any(key.startswith(("knn.", "probe.")) for key in found.scores())
+    assert not {"knn", "probe"} & found.result("", images={}, hierarchy="").options.keys()
 
 
 def test_shared_ids_are_warned_of_loudly() -> None:

@@ -16,8 +16,9 @@ def placed(xy: np.ndarray, names: list[str]) -> tuple[list[Bbox], Bbox, np.ndarr
     axis.set(xlim=(0, 1), ylim=(0, 1))
     place_labels(axis, xy, names)
     figure.draw_without_rendering()
-    assert [text.get_text() for text in axis.texts] == names
-    boxes = [text.get_window_extent() for text in axis.texts]
+    texts = [text for text in axis.texts if text.get_text()]  # the others are lines to a point
+    assert [text.get_text() for text in texts] == names
+    boxes = [text.get_window_extent() for text in texts]
     return boxes, axis.bbox, axis.transData.transform(xy)
 
 
@@ -42,5 +43,15 @@ def test_a_point_at_the_edge_has_its_name_inside() -> None:
         assert box.y1 <= frame.y1
 
 
-def test_where_no_side_is_free_every_name_is_still_written() -> None:
-    placed(np.full((9, 2), 0.5), [f"class {i}" for i in range(9)])
+def test_many_names_at_one_point_stand_around_it() -> None:
+    boxes, frame, _ = placed(np.full((9, 2), 0.5), [f"class {i}" for i in range(9)])
+    for one, other in combinations(boxes, 2):
+        assert not one.overlaps(other)
+    assert all(frame.x0 <= box.x0 and box.x1 <= frame.x1 for box in boxes)
+
+
+def test_a_crowd_stays_inside_and_every_name_is_written() -> None:
+    xy = np.random.default_rng(0).uniform(size=(80, 2))
+    boxes, frame, _ = placed(xy, [f"a long name {i}" for i in range(80)])
+    assert all(frame.x0 <= box.x0 and box.x1 <= frame.x1 for box in boxes)
+    assert all(frame.y0 <= box.y0 and box.y1 <= frame.y1 for box in boxes)

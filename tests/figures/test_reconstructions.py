@@ -4,14 +4,14 @@ from pathlib import Path
 
 import numpy as np
 
-from sag_vicreg.figures.reconstructions import draw_reconstructions
+from sag_vicreg.figures.reconstructions import Reconstructions
 from sag_vicreg.figures.style import save_figure
 
 
 def test_three_rows_of_pictures_are_drawn(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [rng.integers(0, 256, (5, 16, 16, 3), dtype=np.uint8) for _ in range(3)]
-    figure = draw_reconstructions(*rows)
+    figure = Reconstructions(*rows).draw()
     assert len(figure.axes) == 15
     shown = figure.axes[6].get_images()[0].get_array()
     np.testing.assert_array_equal(shown, rows[1][1])

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from sag_vicreg import torchvision_ops  # noqa: F401  lightly imports torchvision
 from sag_vicreg.losses import SAGVICRegLoss, VICRegLoss
-from sag_vicreg.losses.spread import spread
+from sag_vicreg.losses.vicreg import variance_and_covariance
 from sag_vicreg.pairing import Pairs
 
 SHAPES = [(12, 40), (40, 12), (16, 16), (2, 9), (9, 1)]
@@ -114,7 +114,7 @@ def test_both_sides_of_the_covariance_are_the_official_one(
     expected = official_covariance(z)
     (expected_gradient,) = gradients(expected, z)
     for side in ("gram", "features", None):
-        _, value = spread(z, side=side)
+        _, value = variance_and_covariance(z, side=side)
         # The Gram side subtracts the variances: its error is relative to them.
         torch.testing.assert_close(value, expected, rtol=1e-4, atol=1e-5)
         if dtype == torch.float64:
@@ -129,7 +129,7 @@ def test_the_smaller_matrix_is_built(n: int, saved: tuple[int, int]) -> None:
     with torch.autograd.graph.saved_tensors_hooks(
         lambda tensor: (kept.append(tensor.shape), tensor)[1], lambda tensor: tensor
     ):
-        spread(torch.randn(n, 7, requires_grad=True))
+        variance_and_covariance(torch.randn(n, 7, requires_grad=True))
     assert sorted(kept) == sorted([(n, 7), (n, 7), (7,), saved])
 
 
@@ -137,8 +137,8 @@ def test_the_smaller_matrix_is_built(n: int, saved: tuple[int, int]) -> None:
 @pytest.mark.parametrize("shape", [(5, 8), (8, 5)])
 def test_first_and_second_derivatives_of_each_side(shape: tuple[int, int], side: str) -> None:
     z, _ = two_views(*shape)
-    assert torch.autograd.gradcheck(lambda a: spread(a, side=side), z)
-    assert torch.autograd.gradgradcheck(lambda a: spread(a, side=side), z)
+    assert torch.autograd.gradcheck(lambda a: variance_and_covariance(a, side=side), z)
+    assert torch.autograd.gradgradcheck(lambda a: variance_and_covariance(a, side=side), z)
 
 
 @pytest.mark.parametrize("shape", [(5, 8), (8, 5)])

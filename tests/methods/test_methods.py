@@ -7,9 +7,16 @@ import torch
 from torch import Tensor
 
 from sag_vicreg.errors import InputError
-from sag_vicreg.losses import LossTerms
+from sag_vicreg.losses import (
+    BarlowTwinsLoss,
+    LossTerms,
+    NTXentLoss,
+    SAGVICRegLoss,
+    VICRegLoss,
+)
 from sag_vicreg.methods import Method, Moment, make_backbone, make_method
 from sag_vicreg.methods.heads import expander, projector
+from sag_vicreg.pairing import RandomWalkPairing
 from sag_vicreg.recipes import load_recipe
 
 TWO_VIEW = ("vicreg", "sag-vicreg", "simclr", "barlow-twins")
@@ -40,6 +47,45 @@ def test_every_method_gives_named_terms_and_gradients_everywhere(name: str) -> N
     for parameter, values in method.named_parameters():
         assert values.grad is not None, parameter
         assert values.grad.isfinite().all()
+
+
+def from_parts(name: str) -> Method:
+    """The smoke recipes by hand: modules and numbers, no recipe."""
+    from sag_vicreg import methods
+
+    torch.manual_seed(1)
+    backbone = make_backbone("resnet18", {"layers": [1] * 4, "channels": [8, 16, 32, 64]})
+    head = expander(64, (64, 64, 64))
+    if name == "vicreg":
+        return methods.VICReg(backbone, head, VICRegLoss())
+    if name == "sag-vicreg":
+        return methods.SAGVICReg(backbone, head, SAGVICRegLoss(k=5))
+    pairing = RandomWalkPairing(k=5, walk_after=0.5)
+    if name == "simclr":
+        loss = NTXentLoss(temperature=0.5, pairing=pairing)
+        return methods.SimCLR(backbone, projector(64, (64, 64)), loss)
+    return methods.BarlowTwins(backbone, head, BarlowTwinsLoss(pairing=pairing))
+
+
+@pytest.mark.parametrize("name", TWO_VIEW)
+def test_a_method_built_from_parts_is_the_recipes(name: str) -> None:
+    peer = ["method.pairing=random_walk"] if name in ("simclr", "barlow-twins") else []
+    recipes, parts = smoke(name, *peer), from_parts(name)
+    assert type(recipes) is type(parts)
+    parts.load_state_dict(recipes.state_dict())
+    for step in (4, 5):
+        assert torch.equal(parts(views(), moment(step)).total, recipes(views(), moment(step)).total)
+
+
+def test_every_method_of_a_recipe_is_found_by_the_name_of_its_class() -> None:
+    import sag_vicreg.methods
+    from sag_vicreg.recipes.method_sections import METHODS
+
+    for name, section in METHODS.items():
+        _, _, class_name = section.implementation.partition(".")
+        assert type(smoke(name)) is getattr(sag_vicreg.methods, class_name)
+    with pytest.raises(AttributeError, match="no attribute 'Nobody'"):
+        _ = sag_vicreg.methods.Nobody
 
 
 def test_a_vicreg_step_equals_lightlys_on_the_same_weights_and_views() -> None:
@@ -83,6 +129,33 @@ def test_sag_goes_in_front_of_the_other_methods(name: str) -> None:
     assert torch.equal(start.total, plain(views(), moment(step=4)).total)
     assert plain(views(), moment(step=9)).parts["nontrivial"] == 0
     assert walked(views(), moment(step=9)).parts["nontrivial"] > 0
+
+
+def test_the_walk_grows_from_its_start_to_its_share() -> None:
+    growing = smoke("sag-vicreg", "method.walk_after=0.2", "method.walk_ramp=0.7")
+    left = [
+        float(growing(views(n=64), moment(step=step, n=64)).parts["nontrivial"])
+        for step in (1, 2, 4, 9)
+    ]
+    assert left[:2] == [0, 0]
+    assert 0 < left[2] < left[3]
+
+
+def test_neighbours_are_searched_in_the_representation_where_the_recipe_says_so() -> None:
+    methods = {
+        where: smoke("sag-vicreg", "method.walk_after=0", f"method.neighbors_in={where}")
+        for where in ("embedding", "representation")
+    }
+    walked = {where: method(views(), moment()).walked for where, method in methods.items()}
+    pairing = methods["embedding"].loss.pairing  # type: ignore[union-attr]
+    z, z_prime = (methods["embedding"].head(methods["embedding"].backbone(v)) for v in views())  # type: ignore[operator]
+    h, h_prime = (methods["embedding"].backbone(v) for v in views())
+    for where, features in (("embedding", None), ("representation", (h, h_prime))):
+        expected = pairing(z, z_prime, features=features, generator=moment().generator("walk"))  # type: ignore[operator]
+        found = walked[where]
+        assert found is not None
+        assert torch.equal(found.indices, expected.indices)
+    assert not torch.equal(walked["embedding"].indices, walked["representation"].indices)  # type: ignore[union-attr]
 
 
 def test_the_expander_is_the_official_one() -> None:

@@ -17,7 +17,7 @@ from sag_vicreg.methods.spectralnet import (
     orthonormalize,
     spectralnet_loss,
 )
-from sag_vicreg.methods.unseen_cluster import unseen_cluster
+from sag_vicreg.reproduce.unseen_cluster import unseen_cluster
 
 
 def arc(n: int, seed: int = 0) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from sag_vicreg.losses import VICRegLoss
-from sag_vicreg.losses.spread import spread
+from sag_vicreg.losses.vicreg import variance_and_covariance
 from sag_vicreg.methods.spectralnet import orthonormalize, spectralnet_loss
 
 
@@ -14,11 +14,11 @@ def randn(*shape: int, seed: int = 0) -> Tensor:
 
 
 def variance(y: Tensor) -> Tensor:
-    return spread(y)[0]
+    return variance_and_covariance(y)[0]
 
 
 def covariance(y: Tensor) -> Tensor:
-    return spread(y)[1]
+    return variance_and_covariance(y)[1]
 
 
 def centred_and_orthonormal(n: int, d: int) -> Tensor:

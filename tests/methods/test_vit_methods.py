@@ -1,6 +1,7 @@
 """DINO, MAE and I-JEPA against their papers' formulas, written out a second time here."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -9,10 +10,11 @@ from torch.nn import functional as F
 
 from sag_vicreg.errors import InputError
 from sag_vicreg.methods import Method, Moment, make_method
-from sag_vicreg.methods.dino import DINO, teacher_temperature
+from sag_vicreg.methods.dino import DINO
 from sag_vicreg.methods.i_jepa import IJEPA
 from sag_vicreg.methods.mae import MAE
-from sag_vicreg.methods.masks import multiblock_masks, random_masks
+from sag_vicreg.methods.masks import random_masks
+from sag_vicreg.methods.transformer import masked
 from sag_vicreg.recipes import load_recipe
 
 N = 6
@@ -103,23 +105,67 @@ def test_the_state_holds_everything_a_resume_needs(name: str) -> None:
         assert torch.equal(value, second.state_dict()[key]), key
 
 
+def test_vit_methods_are_built_from_parts_too() -> None:
+    from sag_vicreg.methods import dino_head, make_backbone
+
+    args = {"img_size": 32, "patch_size": 4, "embed_dim": 48, "depth": 2, "num_heads": 3}
+    torch.manual_seed(1)
+    heads = [dino_head(48, hidden_dim=64, bottleneck_dim=32, prototypes=128) for _ in range(2)]
+    pooled = args | {"global_pool": "avg", "fc_norm": False}
+    parts = {
+        "dino": DINO(
+            make_backbone("vit_tiny_patch16_224", args | {"dynamic_img_size": True}),
+            *heads,
+            student_temperature=0.1,
+            teacher_temperature=0.04,
+            warmup_teacher_temperature=0.04,
+            temperature_warmup_share=0.3,
+            center_momentum=0.9,
+            momentum=0.98,
+            freeze_last_layer_share=0.05,
+        ),
+        "mae": MAE(
+            make_backbone("vit_tiny_patch16_224", pooled),
+            mask_ratio=0.75,
+            decoder_dim=32,
+            decoder_depth=1,
+            decoder_heads=4,
+            normalize_targets=True,
+        ),
+        "i-jepa": IJEPA(
+            make_backbone("vit_tiny_patch16_224", pooled | {"class_token": False}),
+            target_blocks=4,
+            target_scale=(0.15, 0.2),
+            target_aspect=(0.75, 1.5),
+            context_scale=(0.85, 1.0),
+            min_context_patches=10,
+            predictor_dim=24,
+            predictor_depth=1,
+            predictor_heads=3,
+            momentum=0.99,
+        ),
+    }
+    for name, method in parts.items():
+        recipes = smoke(name)
+        method.load_state_dict(recipes.state_dict())
+        assert torch.equal(
+            method(views(name), moment(3)).total, recipes(views(name), moment(3)).total
+        )
+
+
 # DINO
 
 
 def test_dino_is_the_official_loss(dino: DINO) -> None:
     dino.dino.center.normal_(generator=torch.Generator().manual_seed(5))
     center = dino.dino.center.clone().reshape(-1)
-    section = dino.section
     at = moment(step=2)
     loss = dino(crops(), at).total
     temperature = 0.04 + (0.07 - 0.04) * 0.2 / 0.3
     teacher = [dino.teacher_head(dino.teacher(view)) for view in crops()[:2]]
     student = [dino.head(dino.backbone(view)) for view in crops()]
     terms = [
-        -(
-            ((t - center) / temperature).softmax(dim=1)
-            * (s / section.student_temperature).log_softmax(dim=1)
-        ).sum(dim=1)
+        -(((t - center) / temperature).softmax(dim=1) * (s / 0.1).log_softmax(dim=1)).sum(dim=1)
         for i, t in enumerate(teacher)
         for j, s in enumerate(student)
         if i != j
@@ -131,7 +177,7 @@ def test_dino_is_the_official_loss(dino: DINO) -> None:
 
 
 def test_dinos_temperature_rises_then_stays(dino: DINO) -> None:
-    values = [teacher_temperature(dino.section, moment(step, 100)) for step in (0, 15, 30, 99)]
+    values = [dino.temperature_at(moment(step, 100)) for step in (0, 15, 30, 99)]
     assert values == pytest.approx([0.04, 0.055, 0.07, 0.07])
 
 
@@ -153,7 +199,7 @@ def test_dinos_teacher_follows_ever_more_slowly_and_is_what_embeds(dino: DINO) -
 
 
 def test_dinos_last_layer_waits(dino: DINO) -> None:
-    share = dino.section.freeze_last_layer_share  # 0.05 of 100 steps: the first five
+    share = dino.freeze_last_layer_share  # 0.05 of 100 steps: the first five
     for step, frozen in ((0, True), (4, True), (5, False)):
         dino.zero_grad()
         at = moment(step=step, total_steps=100)
@@ -251,29 +297,34 @@ def test_embeddings_are_the_mean_of_the_normed_patch_tokens(name: str) -> None:
 # I-JEPA
 
 
+def encoder_of_some(i_jepa: IJEPA) -> Any:
+    """The encoder of the context, which takes the patches it is told to keep."""
+    return masked(i_jepa.backbone, "i-jepa", weight_initialization="skip")
+
+
 def test_i_jepas_positions_are_not_shifted(i_jepa: IJEPA) -> None:
     """Keeping every patch is the plain encoder; keeping some is the plain one on those tokens."""
     everything = torch.arange(64).expand(N, 64)
-    masked = i_jepa._masked[0].encode(images(), idx_keep=everything)
-    torch.testing.assert_close(masked, i_jepa.backbone.forward_features(images()))  # type: ignore[operator]
+    kept = encoder_of_some(i_jepa).encode(images(), idx_keep=everything)
+    torch.testing.assert_close(kept, i_jepa.backbone.forward_features(images()))  # type: ignore[operator]
     vit = i_jepa.backbone
     keep = torch.tensor([[3, 17, 40]]).expand(N, 3)
     tokens = vit.patch_embed(images()) + vit.pos_embed  # type: ignore[operator]
     expected = vit.norm(vit.blocks(tokens[:, [3, 17, 40]]))  # type: ignore[operator]
-    torch.testing.assert_close(i_jepa._masked[0].encode(images(), idx_keep=keep), expected)
+    torch.testing.assert_close(encoder_of_some(i_jepa).encode(images(), idx_keep=keep), expected)
 
 
 def test_i_jepa_is_the_loss_block_by_block(i_jepa: IJEPA) -> None:
     for parameter in i_jepa.target.parameters():  # a teacher that differs from the student
         parameter.data += 0.01
     loss = i_jepa([images()], moment()).total
-    masks = multiblock_masks(N, 8, i_jepa.section, generator=moment().generator("masks"))
+    masks = i_jepa.draw_masks(N, 8, generator=moment().generator("masks"))
     losses = []
     for i in range(N):
         picture = images()[i : i + 1]
         target = F.layer_norm(i_jepa.target.forward_features(picture), (48,))[0]  # type: ignore[operator]
         context = masks.context[i : i + 1]
-        encoded = i_jepa._masked[0].encode(picture, idx_keep=context)
+        encoded = encoder_of_some(i_jepa).encode(picture, idx_keep=context)
         for block in masks.targets[:, i]:
             predicted = i_jepa.predictor(encoded, context, block[None])[0]
             losses.append(F.smooth_l1_loss(predicted, target[block]))

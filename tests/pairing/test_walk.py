@@ -1,5 +1,7 @@
 """The walk: frequencies, reproducibility, and the edges of the uniform interval."""
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -101,12 +103,14 @@ def test_uniforms_choose_by_inverse_cdf() -> None:
         assert pairs.indices.item() == partner
 
 
-def test_pairing_is_affinity_then_walk() -> None:
+@pytest.mark.parametrize("around", ["view", "own_view"])
+def test_pairing_is_affinity_then_walk(around: Any) -> None:
     z, z_prime = two_views(40, 6, seed=5)
-    walked = RandomWalkPairing(k=3, percentile=50.0, scale_over="neighbors")(
+    kernel: dict[str, Any] = {"percentile": 50.0, "scale_over": "neighbors", "around": around}
+    walked = RandomWalkPairing(k=3, **kernel)(
         z, z_prime, generator=torch.Generator().manual_seed(9)
     )
-    affinity = neighbor_affinity(z, z_prime, k=3, percentile=50.0, scale_over="neighbors")
+    affinity = neighbor_affinity(z, z_prime, k=3, **kernel)
     pairs = random_walk(affinity, generator=torch.Generator().manual_seed(9))
     assert torch.equal(walked.indices, pairs.indices)
     assert torch.equal(walked.weights, pairs.weights)

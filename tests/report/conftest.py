@@ -38,6 +38,6 @@ def playwright() -> Iterator[Playwright]:
 def browser(playwright: Playwright, chromium: str) -> Iterator[Browser]:
     # Software WebGL: what a machine without a graphics card has.
     arguments = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-    browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+    browser = playwright.chromium.launch(executable_path=chromium, args=arguments, timeout=0)
     yield browser
     browser.close()

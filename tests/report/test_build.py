@@ -1,6 +1,7 @@
 """What a report is made of, and what it says where something is missing or wrong."""
 
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from made_runs import TREE, embedded_images, write_run
 from sag_vicreg.artifacts import (
+    ColumnNames,
+    Contents,
     Embeddings,
     Run,
-    Spread,
     write_embeddings,
     write_json,
     write_text,
@@ -24,13 +27,17 @@ from sag_vicreg.artifacts import (
 from sag_vicreg.cli import app
 from sag_vicreg.errors import InputError
 from sag_vicreg.report import build_report, maps
-from sag_vicreg.report.charts import score_charts, training_charts
-from sag_vicreg.report.headline import half_pairs, structure_headline
+from sag_vicreg.report.charts import score_charts, training_charts, walk_charts
+from sag_vicreg.report.comparing import Compared, half_pairs
+from sag_vicreg.report.headline import structure_headline
 from sag_vicreg.report.lines import score_lines
 from sag_vicreg.report.points import gather_points, models_to_show
 from sag_vicreg.report.sources import open_sources
-from sag_vicreg.report.tables import STRUCTURE, Scores, is_far
-from sag_vicreg.structure import compare
+from sag_vicreg.report.tables import PageTable, ScoreRow, score_table
+from sag_vicreg.scores import PAPERS_FIVE, UNSTABLE, Spread, titles
+from sag_vicreg.structure import compare, linear_cka, mutual_neighbors
+
+FIVE = titles(PAPERS_FIVE, "short")
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +48,8 @@ def _quick_maps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def text_of(*sources: Path, **options: Any) -> str:
     out = sources[0].parent / "report.html"
-    return build_report(list(sources), out, **{"half_samples": 0, **options}).read_text()
+    quick = {"half_samples": 0, "trees": 0}
+    return build_report(list(sources), out, **{**quick, **options}).read_text()
 
 
 def test_runs_are_named_by_what_differs_and_paired_by_their_halves(four_runs: Path) -> None:
@@ -63,7 +71,13 @@ def test_of_a_folder_of_many_kinds_of_runs_those_that_share_their_images_are_sho
         write_run(folder / f"sag-{half}", "sag-vicreg", half)
     # Baselines come first in every list; this one embeds other images, and one has only begun.
     alone = Run(write_run(folder / "vicreg", "vicreg", "all"))
-    (alone.embeddings / "shapes-test.parquet").rename(alone.embeddings / "shapes-all.parquet")
+    (alone.embeddings / "shapes-test.parquet").unlink()
+    others = Contents("shapes", "test", "second", 0, alone.read_recipe().digest())
+    write_embeddings(
+        alone.embeddings / "shapes-all.parquet",
+        embedded_images(0.3, 0, per_class=6),
+        metadata=others.to_metadata(),
+    )
     write_text(Run(folder / "begun").recipe, alone.recipe.read_text())
     sources = open_sources([folder])
     assert len(sources.models) == 3
@@ -81,21 +95,88 @@ def test_a_write_that_was_killed_is_nowhere_on_the_page(tmp_path: Path) -> None:
     (run.embeddings / ".shapes-all-x1y2.parquet").touch()
     (tmp_path / ".result-x1y2.json").touch()
     (model,) = open_sources([tmp_path]).models
-    assert list(model.embeddings) == ["shapes-test"]
+    (file,) = model.embeddings.values()
+    assert file.path.stem == "shapes-test"
 
 
 def test_the_page_shows_the_scores_compare_gives(four_runs: Path, tmp_path: Path) -> None:
-    page = build_report([four_runs], tmp_path / "r.html", half_samples=3, seed=5).read_text()
+    page = build_report([four_runs], tmp_path / "r.html", trees=8, half_samples=3, seed=5)
+    text = visible(page.read_text())
     points = gather_points(open_sources([four_runs]).models)
     assert points is not None
-    expected = compare(points.vectors[2], points.vectors[3], half_samples=3, seed=5)
+    expected = compare(points.vectors[2], points.vectors[3], trees=8, half_samples=3, seed=5)
     assert expected.half_samples is not None
-    assert f"{expected.lca.kendall:.3f}" in page
+    assert expected.forest is not None
+    low, high = expected.forest.interval
+    both = [np.asarray(x, float) for x in points.vectors[2:]]
+    unit = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in both]
+    shown = {
+        "forest": f"{expected.forest.spearman:.3f}",
+        "interval": f"{low:.3f} to {min(high, 1.0):.3f}",
+        "neighbours": f"{mutual_neighbors(unit[0], unit[1], k=10):.1%}",
+        "cka": f"{linear_cka(unit[0], unit[1]):.3f}",
+        "closest pairs": f">{expected.forest.by_scale[1].similarity:.3f}<",
+        "five": f"{expected.lca.kendall:.3f}",
+        "self-score": f"self-score: {expected.self_scores[1]:.3f}",
+    }
+    # In the order in which they are to be read.
+    places = [text.index(number) for number in shown.values()]
+    assert places == sorted(places), dict(zip(shown, places, strict=True))
     mean, deviation = expected.half_samples.mean, expected.half_samples.deviation
     halves = f"{mean.cophenetic.d2_to_p1:.3f} ± {deviation.cophenetic.d2_to_p1:.3f}"
-    assert f"halves: {halves}" in page
-    assert "VICReg and SAG-VICReg on classes they never saw" in page
-    assert "Four models embed the same 288 held-out images of 48 classes (shapes)." in page
+    assert f"halves: {halves}" in text
+    assert "VICReg and SAG-VICReg on classes they never saw" in text
+    assert "Four models embed the same 288 held-out images of 48 classes (shapes)." in text
+
+
+def test_two_sets_open_with_their_verdict_and_three_cards(tmp_path: Path) -> None:
+    source = embedded_images(0.3, 0, per_class=2)
+    for name in "ab":
+        np.save(tmp_path / f"{name}.npy", source.vectors)
+    text = visible(text_of(tmp_path / "a.npy", tmp_path / "b.npy", trees=8))
+    agree = "The sets agree closely: forest similarity 1.00 (1.00 to 1.00); 100% of nearest"
+    places = [text.index(f'class="verdict">{agree}')]
+    for card in ("Forest similarity", "Neighbours shared", "Linear CKA"):
+        places.append(text.index(f'card-label">{card}<'))
+    places.append(text.index("Forests, from fine to coarse"))
+    places.append(text.index("The paper’s five numbers"))
+    assert places == sorted(places)
+    assert text.count('class="card"') == 3
+
+
+def test_where_there_is_no_forest_the_page_says_why(tmp_path: Path) -> None:
+    vectors = embedded_images(0.3, 0, per_class=1).vectors
+    for name, noise in zip("abc", (0.0, 0.2, 0.4), strict=True):
+        moved = vectors + noise * np.random.default_rng(0).normal(size=vectors.shape)
+        np.save(tmp_path / f"{name}.npy", moved)
+    files = [tmp_path / f"{name}.npy" for name in "abc"]
+    few = "No forest similarity: 48 rows, and a forest needs at least 50; "
+    for some in (files[:2], files):
+        text = visible(text_of(*some, trees=100))
+        assert text.count(few) == 1
+        assert "Forest similarity" not in text
+        assert 'id="tree-plot"' in text
+    assert "There is no forest similarity." in text
+    assert "no trees were asked for" in text_of(*files[:2])
+
+
+def test_of_many_pairs_the_most_and_the_least_alike_are_named(tmp_path: Path) -> None:
+    source = embedded_images(0.3, 0, per_class=2)
+    generator = np.random.default_rng(0)
+    for name, noise in (("same", 0.0), ("near", 0.02), ("far", 5.0)):
+        moved = source.vectors + noise * generator.normal(size=source.vectors.shape)
+        np.save(tmp_path / f"{name}.npy", moved)
+    constant = np.ones_like(source.vectors)
+    np.save(tmp_path / "flat.npy", constant)
+    files = [tmp_path / f"{name}.npy" for name in ("same", "near", "far", "flat")]
+    text = visible(text_of(*files, trees=8))
+    assert "Most alike by forest similarity: same.npy and near.npy, " in text
+    assert re.search(r"Least: (same|near)\.npy and far\.npy, ", text)
+    assert text.count("Not compared: ") == 3, "the others are still shown"
+    # The forest's column comes first, before neighbours and before the five.
+    heads = re.findall(r'<th scope="col">([^<]*)</th>', text)
+    assert heads[:2] == ["Models", "Forest similarity"]
+    assert heads.index("Linear CKA") < heads.index("LCA Pearson")
 
 
 def test_rows_are_matched_by_id_whatever_their_order(tmp_path: Path) -> None:
@@ -103,10 +184,26 @@ def test_rows_are_matched_by_id_whatever_their_order(tmp_path: Path) -> None:
     write_embeddings(tmp_path / "a.parquet", whole)
     shuffled = np.random.default_rng(0).permutation(len(whole))[:100]
     write_embeddings(tmp_path / "b.parquet", whole.take(shuffled))
-    points = gather_points(open_sources([tmp_path / "a.parquet", tmp_path / "b.parquet"]).models)
+    models = open_sources([tmp_path / "a.parquet", tmp_path / "b.parquet"]).models
+    with pytest.raises(InputError, match=r"is missing from .*--join inner"):
+        gather_points(models)
+    points = gather_points(models, how="inner")
     assert points is not None
     assert len(points) == 100
     assert points.left_out == len(whole) - 100
+    assert not points.by_position
+    np.testing.assert_array_equal(points.vectors[0], points.vectors[1])
+
+
+def test_columns_are_told_once_for_each_file_and_not_for_runs(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", "vicreg", "all", images=False)
+    table = pq.read_table(Run(run).embedding_files()[0].path)
+    renamed = table.rename_columns(["key", "class", "old"])
+    pq.write_table(renamed.append_column("new", table["vector"]), tmp_path / "a.parquet")
+    said = ColumnNames(vector_columns="old", id_column="key")
+    found = open_sources([tmp_path / "run", tmp_path / "a.parquet"], [said, said])
+    points = gather_points(found.models)
+    assert points is not None
     assert not points.by_position
     np.testing.assert_array_equal(points.vectors[0], points.vectors[1])
 
@@ -115,8 +212,8 @@ def test_every_id_that_some_model_lacks_is_counted(tmp_path: Path) -> None:
     whole = embedded_images(0.3, 0, per_class=2).take(slice(0, 30))
     write_embeddings(tmp_path / "a.parquet", whole.take(slice(0, 20)))
     write_embeddings(tmp_path / "b.parquet", whole.take(slice(10, 30)))
-    page = text_of(tmp_path / "a.parquet", tmp_path / "b.parquet")
-    assert "20 rows that not every model has are left out." in page
+    page = text_of(tmp_path / "a.parquet", tmp_path / "b.parquet", join="inner")
+    assert "20 rows whose id not every model has are left out." in page
 
 
 def test_rows_matched_by_position_are_said_to_be(tmp_path: Path) -> None:
@@ -219,7 +316,7 @@ def test_vectors_without_a_correlation_are_named_and_the_rest_is_shown(tmp_path:
     constant = np.ones_like(source.vectors)
     write_embeddings(tmp_path / "b.parquet", Embeddings(constant, source.ids, source.labels))
     page = text_of(tmp_path / "a.parquet", tmp_path / "b.parquet")
-    assert "not compared" in page
+    assert "Not compared: " in page
     assert 'id="map-left"' in page
     zeros = Embeddings(np.zeros_like(source.vectors), source.ids, source.labels)
     write_embeddings(tmp_path / "c.parquet", zeros)
@@ -266,7 +363,7 @@ def test_a_reproduction_is_averaged_over_seeds(tmp_path: Path) -> None:
     lines = score_lines([], open_sources([tmp_path / "results"]).results).lines
     assert [line.name for line in lines] == ["SAG-VICReg"]
     assert lines[0].scores["lca.pearson"] == pytest.approx(0.3)
-    assert lines[0].spreads["lca.pearson"] == pytest.approx(0.1)
+    assert lines[0].deviations["lca.pearson"] == pytest.approx(0.1)
     assert [chart.title for chart in score_charts(lines)] == [
         "Rand index",
         "Rand index by number of clusters",
@@ -295,24 +392,56 @@ def test_a_hierarchy_that_does_not_fit_is_refused_only_when_asked_for(tmp_path: 
     assert "Class (5)" in text_of(tmp_path / "a.parquet")
 
 
-def test_a_card_shows_the_halves_own_mean_and_says_when_the_score_is_elsewhere() -> None:
-    values = dict.fromkeys(STRUCTURE, 0.883)
-    halves = dict.fromkeys(STRUCTURE, Spread(0.8, 0.05)) | {"lca.pearson": Spread(0.451, 0.143)}
-    row = Scores("a and b", values, halves=halves)
-    headline = structure_headline([row], halves=False, half_samples=8, noun="row")
-    first, *others = headline.cards
-    assert first.value == "0.883"
-    assert first.note.startswith("halves: 0.451 ± 0.143; more than 2 deviations")
-    assert {card.note for card in others} == {"halves: 0.800 ± 0.050"}
-    assert "8 random halves of the rows" in headline.about
-    without = structure_headline([Scores("a", values)], halves=False, half_samples=8, noun="row")
-    assert "halves" not in without.about.lower()
+def marked(score: float, mean: float, deviation: float, **others: float) -> PageTable:
+    """A table of two rows, the first with these halves."""
+    values = {"lca.pearson": score, **others}
+    first = ScoreRow("first", values, halves={"lca.pearson": Spread(mean, deviation)})
+    second = ScoreRow("second", {"lca.pearson": -1.0})
+    return score_table([first, second], FIVE, title="", note="Said.", corner="")
 
 
-def test_rounding_is_not_far_from_the_halves() -> None:
-    assert not is_far(1.0, Spread(1 - 1e-9, 0.0))
-    assert is_far(1.0, Spread(0.99, 0.0))
-    assert not is_far(0.5, None)
+def test_a_mark_stands_where_half_samples_move_a_score_and_only_there() -> None:
+    """A spread of 0.143 was once not marked, and one of 0.001 was."""
+    for mean, deviation, unstable in (
+        (0.88, 0.143, True),  # the halves differ from one another
+        (0.80, 0.001, True),  # the tree of all items differs from theirs
+        (0.88, 0.01, False),
+        (0.87, 0.001, False),  # far by its deviation, and yet near
+    ):
+        table = marked(0.883, mean, deviation)
+        cell = table.rows[0].cells[0]
+        assert cell.text == "0.883"
+        (note,) = cell.notes
+        assert note.removesuffix(" †") == f"halves: {mean:.3f} ± {deviation:.3f}"
+        assert note.endswith("†") == unstable
+        assert ("†" in table.note) == unstable
+        assert cell.best != unstable, "chance wins nothing"
+    assert f"more than {UNSTABLE}" in marked(0.8, 0.5, 0.1).note
+
+
+def test_a_mark_says_to_read_the_forest_where_there_is_one() -> None:
+    forest = {"forest.spearman": 0.9}
+    assert "read the forest similarity." in marked(0.8, 0.5, 0.1, **forest).note
+    assert "one tree says little here." in marked(0.8, 0.5, 0.1).note
+
+
+def test_scores_that_read_alike_are_bold_together() -> None:
+    rows = [ScoreRow(str(v), {"lca.pearson": v}) for v in (0.9301, 0.9299, 0.9)]
+    table = score_table(rows, FIVE, title="", note="", corner="")
+    assert [row.cells[0].best for row in table.rows] == [True, True, False]
+    assert table.rows[0].cells[1].text == "–"
+
+
+def test_halves_are_explained_only_where_there_are_some() -> None:
+    values = dict.fromkeys(FIVE, 0.883)
+    halves = dict.fromkeys(FIVE, Spread(0.8, 0.05))
+    for row, said in ((ScoreRow("a", values, halves=halves), True), (ScoreRow("a", values), False)):
+        headline = structure_headline(
+            [Compared(row, "Alike")], halves=False, half_samples=8, noun="row"
+        )
+        (five,) = headline.tables
+        assert ("8 random halves of the rows" in five.note) == said
+        assert [finding.verdict for finding in headline.findings] == ["Alike."]
 
 
 def command_of(page: str) -> str:
@@ -323,14 +452,18 @@ def test_the_command_has_every_option_that_was_given(tmp_path: Path) -> None:
     write_embeddings(tmp_path / "a.parquet", embedded_images(0.3, 0, per_class=2))
     source, out = tmp_path / "a.parquet", tmp_path / "report.html"
     plain = shlex.join(["sag-vicreg", "report", str(source), "--out", str(out)])
-    assert command_of(text_of(source, half_samples=8)) == plain
+    assert command_of(text_of(source, trees=100, half_samples=8)) == plain
     options = [
         "--hierarchy=shapes",
         "--embeddings=shapes-test",
         "--title=-Before & after",
         "--max-points=50",
+        "--trees=8",
         "--half-samples=0",
         "--seed=3",
+        "--vector-columns=vector",
+        "--id-column=id",
+        "--label-column=label",
     ]
     program, *arguments = shlex.split(plain)
     done = CliRunner().invoke(app, [*arguments, *options])
@@ -358,3 +491,35 @@ def test_the_slow_maps_show_their_progress(tmp_path: Path, monkeypatch: pytest.M
         np.save(tmp_path / f"{name}.npy", np.eye(5))
     text_of(tmp_path / "a.npy", tmp_path / "b.npy")
     assert steps == [("maps", 2), 1, 1]
+
+
+def test_what_the_walk_pairs_has_a_chart_per_run_that_walks(tmp_path: Path) -> None:
+    folders = [write_run(tmp_path / method, method, "all") for method in ("vicreg", "sag-vicreg")]
+    assert "What the walk pairs" not in text_of(*folders)
+    log = Run(folders[1]).metrics
+    header, *lines = log.read_text().splitlines()
+    header += ",own_view_nearest,own_view_near,pair_weight,same_class_level1,same_class_level2"
+    lines = [
+        f"{line},0.5,0.9,0.7,{'' if step < 20 else 0.4},0.2" for step, line in enumerate(lines)
+    ]
+    log.write_text("\n".join([header, *lines]) + "\n")
+    models = open_sources(folders).models
+    (chart,) = walk_charts(models)
+    assert (chart.title, chart.percent) == ("SAG-VICReg", True)
+    names = [series.name for series in chart.series]
+    assert names == [
+        "walks to another image",
+        "own view is the nearest",
+        "own view is among the k nearest",
+        "mean weight of a pair",
+        "partner of the same group, level 1",
+        "partner of the same group, level 2",
+    ]
+    assert len(chart.series[4].x) == 20, "before the walk there is no partner"
+    # Each is drawn once; the share that walks also beside other runs'.
+    titles = [each.title for each in training_charts(models)]
+    assert titles.count("Non-trivial pairs") == 1
+    assert not any("own view" in title or "same class" in title for title in titles)
+    page = text_of(*folders)
+    assert "What the walk pairs" in page
+    assert "own view is the nearest" in page

@@ -1,17 +1,20 @@
 """Lines of a reproduction: what is averaged, what shares a line, and what lines are called."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sag_vicreg.artifacts import Spread, write_json
+from sag_vicreg.artifacts import write_json
 from sag_vicreg.errors import InputError
 from sag_vicreg.recipes import load_recipe
+from sag_vicreg.recipes.method_sections import WalkSettings
 from sag_vicreg.report import build_report
 from sag_vicreg.report.charts import score_charts
 from sag_vicreg.report.lines import ScoreLine, ScoreLines, score_lines
 from sag_vicreg.report.sources import open_sources
+from sag_vicreg.scores import Spread
 
 STRUCTURE = {"lca.pearson": 0.3, "lca.kendall": 0.2}
 
@@ -152,7 +155,7 @@ def test_a_result_in_two_folders_is_one(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         write_result(tmp_path / folder, "vicreg")
     assert len(open_sources([tmp_path / "a", tmp_path / "b"]).results) == 1
-    assert by_name(tmp_path / "a", tmp_path / "b")["VICReg"].spreads == {}
+    assert by_name(tmp_path / "a", tmp_path / "b")["VICReg"].deviations == {}
 
 
 def test_trials_and_failures_are_no_scores(tmp_path: Path) -> None:
@@ -183,20 +186,75 @@ def test_a_damaged_result_is_named(tmp_path: Path) -> None:
         open_sources([tmp_path])
 
 
-def test_one_seed_shows_its_halves_and_says_when_they_are_elsewhere(tmp_path: Path) -> None:
-    halves = {
-        "lca.pearson": {"mean": 0.4, "deviation": 0.04},
-        "lca.kendall": {"mean": 0.21, "deviation": 0.03},
-        "of no score": {"mean": 0.0, "deviation": 0.0},
-    }
-    write_result(tmp_path, "vicreg", half_samples=halves)
+def test_halves_are_averaged_over_seeds_and_marked_where_they_are_elsewhere(
+    tmp_path: Path,
+) -> None:
+    for seed in (0, 1):
+        halves = {
+            "lca.pearson": {"mean": 0.4, "deviation": 0.01},
+            "lca.kendall": {"mean": 0.2 + seed / 50, "deviation": 0.02 + seed / 50},
+            "of no score": {"mean": 0.0, "deviation": 0.0},
+        }
+        write_result(tmp_path, "vicreg", seed=seed, half_samples=halves)
     (line,) = lines_of(tmp_path).lines
-    assert line.spreads == {}
-    assert line.halves["lca.pearson"] == Spread(0.4, 0.04)
+    assert line.halves["lca.pearson"] == Spread(0.4, 0.01)
+    assert line.halves["lca.kendall"].mean == pytest.approx(0.21)
+    assert line.halves["lca.kendall"].deviation == pytest.approx(0.03)
+    assert line.halves.keys() == STRUCTURE.keys()
     page = build_report([tmp_path], tmp_path / "r.html").read_text()
-    assert "halves: 0.400 ± 0.040 †<" in page
+    assert "halves: 0.400 ± 0.010 †<" in page
     assert "halves: 0.210 ± 0.030<" in page
-    assert "† more than 2 deviations" in page
+    assert "† Half-samples move this score by more than 0.05" in page
+
+
+def test_halves_that_not_every_seed_has_are_left_out(tmp_path: Path) -> None:
+    halves = {"lca.pearson": {"mean": 0.4, "deviation": 0.01}}
+    write_result(tmp_path, "vicreg", seed=0, half_samples=halves)
+    write_result(tmp_path, "vicreg", seed=1)
+    (line,) = lines_of(tmp_path).lines
+    assert line.halves == {}
+
+
+def forest(score: float) -> dict[str, float]:
+    """Scores as ``reproduce`` writes them."""
+    return {
+        "forest.spearman": score,
+        "forest.pearson": score - 0.01,
+        "forest.shared.spearman": score - 0.02,
+        "forest.low": score - 0.03,
+        "forest.high": score + 0.03,
+        **STRUCTURE,
+    }
+
+
+def headings(page: str) -> list[str]:
+    return re.findall(r'<th scope="col">([^<]*)</th>', page)
+
+
+def test_a_reproduction_leads_with_its_forests(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        write_result(tmp_path, "vicreg", seed=seed, scores=forest(0.6 + seed / 10))
+    write_result(tmp_path, "sag-vicreg", scores=forest(0.99))
+    write_result(tmp_path, "simclr")
+    page = build_report([tmp_path], tmp_path / "r.html").read_text()
+    assert "Most alike by forest similarity: SAG-VICReg, 0.990. Least: VICReg, 0.650." in page
+    assert headings(page)[:4] == [
+        "Method",
+        "Forest similarity",
+        "Forest similarity, Pearson",
+        "Forest similarity, not corrected, Spearman",
+    ]
+    assert headings(page).index("LCA Pearson") > 4
+    assert "0.960 to 1.000<" in page, "one seed has an interval, which ends at 1"
+    assert re.search(r"0\.650\s*<small>± 0\.071</small></td>", page), "a mean has none"
+    assert "With one seed" in page
+
+
+def test_results_without_forests_say_so(tmp_path: Path) -> None:
+    write_result(tmp_path, "vicreg")
+    page = build_report([tmp_path], tmp_path / "r.html").read_text()
+    assert "These results hold no forest similarity" in page
+    assert headings(page)[:2] == ["Method", "LCA Pearson"]
 
 
 def test_a_reproduction_without_structure_shows_its_charts(tmp_path: Path) -> None:
@@ -206,3 +264,18 @@ def test_a_reproduction_without_structure_shows_its_charts(tmp_path: Path) -> No
     page = build_report([tmp_path], tmp_path / "r.html").read_text()
     assert 'id="levels-0"' in page
     assert 'id="scores"' not in page
+
+
+def test_keys_that_came_later_name_nothing_where_they_change_nothing(tmp_path: Path) -> None:
+    """Results of older versions do not mention them; both are of one recipe."""
+    older = load_recipe("cifar100/sag-vicreg-literal", scale="cpu").model_dump(mode="json")
+    for key in WalkSettings.newer:
+        del older["method"][key]
+    scores = {"lca.pearson": 0.5}
+    write_result(
+        tmp_path, "sag-vicreg-literal", seed=0, scores=scores, models=[older], family="one"
+    )
+    write_result(tmp_path, "sag-vicreg-literal", seed=1, scores=scores, family="one")
+    crossed = "method.crossed=true"
+    write_result(tmp_path, "sag-vicreg-literal", crossed, seed=0, scores=scores, family="other")
+    assert list(by_name(tmp_path)) == ["SAG-VICReg (literal)", "SAG-VICReg (literal), crossed on"]

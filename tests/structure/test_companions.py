@@ -15,6 +15,7 @@ from sag_vicreg.structure import (
     fowlkes_mallows,
     linear_cka,
     mutual_neighbors,
+    neighborhood,
     rsa,
     ward_tree,
 )
@@ -80,10 +81,11 @@ def test_singletons_agree_on_nothing() -> None:
 
 
 def test_context_gathers_them() -> None:
-    found = context(*TREES, neighbors=5)
-    assert found.cka == linear_cka(A, B)
+    found, near = context(*TREES), neighborhood(*TREES, neighbors=5)
+    assert near.cka == linear_cka(A, B)
+    assert near.neighbors == 5
+    assert near.shared == mutual_neighbors(A, B, k=5)
     assert found.rsa == rsa(A, B)
-    assert found.neighbors == 5
     assert 0 < found.entanglement < 1
     assert found.to_dict()["fowlkes_mallows"][2] == fowlkes_mallows(*TREES, 2)[0]
     with pytest.raises(InputError, match="no points"):

@@ -164,13 +164,13 @@ def test_rotation_scaling_and_joint_permutation_change_nothing(geometry: str, lc
     rng = np.random.default_rng(5)
     a = np.repeat(3 * rng.normal(size=(6, 8)), 25, axis=0) + rng.normal(size=(150, 8))
     b = a @ rng.normal(size=(8, 5)) + rng.normal(size=(150, 5))
-    expected = compare(a, b, geometry=geometry, lca=lca).values()
+    expected = compare(a, b, geometry=geometry, lca=lca, trees=0).values()
     rotation = np.linalg.qr(rng.normal(size=(8, 8)))[0]
     order = rng.permutation(150)
     for left, right in ((a @ rotation, b), (3.0 * a, 0.01 * b), (a[order], b[order])):
-        found = compare(left, right, geometry=geometry, lca=lca).values()
+        found = compare(left, right, geometry=geometry, lca=lca, trees=0).values()
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
-    relabelled = compare(a, b[order], geometry=geometry, lca=lca).values()
+    relabelled = compare(a, b[order], geometry=geometry, lca=lca, trees=0).values()
     assert (np.abs(relabelled - expected) > 0.05).all()
 
 
@@ -291,3 +291,18 @@ def test_counts_wider_than_int64(n: int) -> None:
     low, low_carry, high, high_carry = (int(x) for x in totals[0])
     wide = low + (low_carry << 64) + ((high + (high_carry << 64)) << ranks.LIMB)
     assert wide == concordant
+
+
+@pytest.mark.parametrize("lca", ["order", "height"])
+def test_merges_at_one_height_do_not_make_the_order_of_rows_matter(lca: str) -> None:
+    """Pairs of twins, all equally far apart: no merge has another choice, and all are equal."""
+    rng = np.random.default_rng(0)
+    centres = 100.0 * rng.normal(size=(12, 3))
+    twins = np.concatenate([centres, centres + np.array([1.0, 0.0, 0.0])])
+    other = rng.normal(size=(24, 3))
+    expected = compare(twins, other, geometry="euclidean", lca=lca, trees=0)
+    assert expected.ties == (0, 0)
+    for seed in range(5):
+        rows = np.random.default_rng(seed).permutation(24)
+        found = compare(twins[rows], other[rows], geometry="euclidean", lca=lca, trees=0)
+        np.testing.assert_allclose(found.values(), expected.values(), atol=1e-12)

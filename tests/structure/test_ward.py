@@ -165,7 +165,7 @@ def test_ties_in_rounds_over_the_matrix(
     make: Callable[[int], Floats], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same, where small sets too go through rounds and not through the chain."""
-    monkeypatch.setattr(ward_matrix, "_SMALL", 2)
+    monkeypatch.setattr(ward_matrix, "SMALL", 2)
     x = make(0)
     tree = ward_tree(x, geometry="cosine")
     assert tree.ties >= replay(tree, x, "cosine") > 0
@@ -177,7 +177,7 @@ def test_rounds_and_chain_agree(n: int, seed: int) -> None:
     x = np.random.default_rng(seed).normal(size=(n, 6))
     chain = ward_tree(x)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ward_matrix, "_SMALL", 2)
+        patch.setattr(ward_matrix, "SMALL", 2)
         patch.setattr(ward_matrix, "_ROWS", 7)
         rounds = ward_tree(x)
     np.testing.assert_allclose(rounds.linkage, chain.linkage, rtol=0, atol=1e-12)

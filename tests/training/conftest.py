@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from sag_vicreg import torchvision_ops as torchvision_ops  # before Lightning is imported
 from sag_vicreg.artifacts import Run
 from sag_vicreg.recipes import Recipe, load_recipe
 
@@ -20,7 +21,7 @@ def tiny(method: str = "sag-vicreg", *overrides: str) -> Recipe:
         "monitor.checkpoint_every=3",
         "monitor.measure_every=5",
         "monitor.log_every=1",
-        "monitor.probe_images=48",
+        "monitor.probe_images=60",
     ]
     return load_recipe(f"shapes/{method}", scale="smoke", overrides=[*settings, *overrides])
 

@@ -1,5 +1,6 @@
 """What comes out: a backbone plain timm loads, and embeddings with ids and labels."""
 
+import hashlib
 import io
 import json
 import shutil
@@ -57,9 +58,7 @@ def test_plain_timm_loads_the_backbone_without_this_package(finished: Run, tmp_p
     torch.save(test.images, tmp_path / "images.pt")
     code = PLAIN_TIMM.replace("OPERATORS", OPERATORS)
     arguments = [str(finished.folder), str(tmp_path / "images.pt"), str(tmp_path / "out.pt")]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120
-    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     ours = embed(finished.folder, dataset="shapes", max_images=8, batch_size=3)
     theirs = torch.load(tmp_path / "out.pt", weights_only=True).numpy()
@@ -98,7 +97,7 @@ def test_other_images_go_to_another_file_and_the_split_is_the_runs_own(
     asked = ["embed", str(run.folder), "--dataset", "shapes", "--max-images", "48"]
     for options in ([], ["--seed", "0"], ["--split", "train"]):
         assert CliRunner().invoke(app, [*asked, *options]).exit_code == 0
-    names = [path.name for path in run.embedding_files()]
+    names = [file.path.name for file in run.embedding_files()]
     assert names == [
         "shapes-test-all-48-seed3.parquet",
         "shapes-test-all-48.parquet",
@@ -212,9 +211,9 @@ def test_config_holds_what_a_user_needs(finished: Run) -> None:
     ("source", "message"),
     [
         ("resnet_50", "did you mean 'resnet50"),
-        ("empty", "is no run folder"),
+        ("empty", "is not a run folder"),
         ("unfinished", "is not finished"),
-        ("broken", "does not describe a backbone"),
+        ("broken", "is not the description of a backbone"),
     ],
 )
 def test_a_source_that_is_none(
@@ -245,3 +244,120 @@ def test_pretrained_weights_that_cannot_be_had_are_one_line(
     monkeypatch.undo()
     with pytest.raises(InputError, match="no device 'quantum'"):
         embed("resnet18", dataset="shapes", device="quantum")
+
+
+def test_the_same_weights_are_the_same_bytes(finished: Run, tmp_path: Path) -> None:
+    from sag_vicreg.training.export import export_backbone
+    from sag_vicreg.training.restore import restore_method
+
+    recipe = load_recipe(finished.recipe)
+    other = Run(tmp_path)
+    export_backbone(other, restore_method(finished, recipe), recipe)
+    assert other.backbone.read_bytes() == finished.backbone.read_bytes()
+    assert other.config.read_bytes() == finished.config.read_bytes()
+    checksum = hashlib.sha256(finished.backbone.read_bytes()).hexdigest()
+    assert json.loads(finished.config.read_text())["sag_vicreg"]["sha256"] == checksum
+
+
+def test_a_damaged_backbone_is_refused_and_can_be_exported_again(
+    finished: Run, tmp_path: Path
+) -> None:
+    run = Run(shutil.copytree(finished.folder, tmp_path / "run"))
+    content = bytearray(run.backbone.read_bytes())
+    content[-5] ^= 1
+    run.backbone.write_bytes(content)
+    with pytest.raises(InputError, match=r"is damaged: its SHA-256.*train --resume"):
+        embed(run.folder, dataset="shapes", max_images=4)
+    run.backbone.unlink()
+    assert CliRunner().invoke(app, ["train", "--resume", str(run.folder)]).exit_code == 0
+    assert run.backbone.read_bytes() == finished.backbone.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("mean", [0.5, 0.5]),
+        ("mean", [0.5, 0.5, "a"]),
+        ("mean", [0.5, 0.5, float("nan")]),
+        ("std", [1.0, 0.0, 1.0]),
+        ("std", [1.0, -1.0, 1.0]),
+        ("std", [1.0, float("inf"), 1.0]),
+        ("std", None),
+        ("input_size", [1, 32, 32]),
+        ("input_size", [3, 32, 0]),
+        ("input_size", [3, 32, 1e9]),
+        ("input_size", 32),
+    ],
+)
+def test_pixels_that_no_backbone_takes_are_refused(
+    key: str, value: object, finished: Run, tmp_path: Path
+) -> None:
+    run = Run(shutil.copytree(finished.folder, tmp_path / "run"))
+    config = json.loads(run.config.read_text())
+    config["pretrained_cfg"][key] = value
+    run.config.write_text(json.dumps(config))
+    with pytest.raises(InputError, match=r"config\.json") as caught:
+        embed(run.folder, dataset="shapes", max_images=4)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{" * 5000, "null", '{"architecture": 3}', "\x00"])
+def test_a_config_that_is_none_is_one_line(content: str, finished: Run, tmp_path: Path) -> None:
+    run = Run(shutil.copytree(finished.folder, tmp_path / "run"))
+    run.config.write_text(content)
+    with pytest.raises(InputError, match=r"config\.json") as caught:
+        encoder_of_run(run)
+    assert "\n" not in str(caught.value)
+
+
+def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+    from sag_vicreg.methods import make_backbone
+
+    weights = make_backbone("resnet10t").state_dict()
+    weights["layer1.0.conv1.weight"][0, 0, 0, 0] = torch.nan
+    save_file(weights, tmp_path / "w.safetensors")
+    with pytest.raises(InputError, match=r"NaN or infinite weights, in layer1\.0\.conv1\.weight"):
+        embed(
+            "resnet10t",
+            dataset="shapes",
+            max_images=4,
+            image_size=32,
+            weights=tmp_path / "w.safetensors",
+        )
+    # Finite, and too large to compute with.
+    weights["layer1.0.conv1.weight"].fill_(3e38)
+    save_file(weights, tmp_path / "w.safetensors")
+    with pytest.raises(InputError, match="NaN or infinite values for 4 of 4 images"):
+        embed(
+            "resnet10t",
+            dataset="shapes",
+            max_images=4,
+            image_size=32,
+            weights=tmp_path / "w.safetensors",
+        )
+    torch.save({3: torch.zeros(2)}, tmp_path / "odd.pt")
+    with pytest.raises(InputError, match="holds no state dict"):
+        embed("resnet10t", dataset="shapes", max_images=4, weights=tmp_path / "odd.pt")
+
+
+def test_the_hub_layout_loads_in_timm_and_has_a_card(finished: Run, tmp_path: Path) -> None:
+    import timm
+    import yaml
+
+    out = tmp_path / "hub"
+    command = ["export", str(finished.folder), "--out", str(out)]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert {path.name for path in out.iterdir()} == {
+        "README.md",
+        "config.json",
+        "model.safetensors",
+    }
+    _, front, body = (out / "README.md").read_text().split("---\n", 2)
+    assert yaml.safe_load(front)["library_name"] == "timm"
+    assert hashlib.sha256((out / "model.safetensors").read_bytes()).hexdigest() in body
+    model = timm.create_model(f"local-dir:{out}", pretrained=True)
+    for name, tensor in load_file(finished.backbone).items():
+        assert torch.equal(model.state_dict()[name], tensor)
+    again = CliRunner().invoke(app, command)
+    assert again.exit_code == 2
+    assert "is not an empty folder" in again.stderr

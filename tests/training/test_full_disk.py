@@ -3,11 +3,9 @@
 import errno
 from collections.abc import Callable
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from sag_vicreg.artifacts import Run, atomic_path
@@ -40,7 +38,10 @@ def test_on_a_full_disk_the_old_checkpoint_survives_and_resumes(
     monkeypatch.setattr(torch, "save", disk_full_at_the_third)
     with pytest.raises(InputError, match=r"step-00000006\.pt is kept"):
         train(tiny_recipe(), folder)
-    assert [p.name for p in Run(folder).checkpoints.iterdir()] == ["step-00000006.pt"]
+    assert sorted(p.name for p in Run(folder).checkpoints.iterdir()) == [
+        "step-00000003.pt",
+        "step-00000006.pt",
+    ]
     monkeypatch.undo()
     run = train(tiny_recipe(), folder, resume=True)
     expected = load_file(finished.backbone)
@@ -62,10 +63,15 @@ def test_a_full_disk_is_one_line_whatever_was_being_written(
     with pytest.raises(InputError, match=r"metrics\.csv \(No space left.*then resume"):
         train(tiny_recipe("vicreg"), tmp_path / "log")
     monkeypatch.undo()
-    monkeypatch.setattr(
-        "sag_vicreg.training.export.save_file", Mock(side_effect=SafetensorError("I/O error"))
-    )
-    with pytest.raises(InputError, match=r"cannot write .*backbone\.safetensors: I/O error"):
+    write = Path.write_bytes
+
+    def full_for_weights(path: Path, content: bytes) -> int:
+        if path.suffix == ".safetensors":
+            full()
+        return write(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", full_for_weights)
+    with pytest.raises(InputError, match=r"cannot write .*backbone\.safetensors: No space left"):
         train(tiny_recipe("vicreg"), tmp_path / "weights")
 
 
@@ -87,3 +93,14 @@ def test_what_a_killed_writer_left_is_swept_up(tmp_path: Path) -> None:
     assert store.newest() == store.path(3)
     store.sweep()
     assert [p.name for p in run.checkpoints.iterdir()] == ["step-00000003.pt"]
+
+
+def test_a_full_disk_under_tensorboard_is_one_line(
+    tiny_recipe: MakeRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("torch.utils.tensorboard.SummaryWriter.add_scalar", full)
+    with pytest.raises(InputError, match=r"cannot write .*tensorboard \(No space left.*resume"):
+        train(tiny_recipe("vicreg"), tmp_path / "run")

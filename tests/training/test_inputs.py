@@ -124,4 +124,4 @@ def test_training_needs_neither_labels_nor_enough_images_to_be_measured(
         last = list(csv.DictReader(file))[-1]
     assert last["knn"] == ""
     assert float(last["rankme"]) > 0
-    assert bool(last["drift"]) == (extra != "monitor.probe_images=2")
+    assert last["drift"] == ""

@@ -21,6 +21,8 @@ from sag_vicreg.errors import InputError
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.training import train
 from sag_vicreg.training.checkpoint import CheckpointStore
+from sag_vicreg.training.module import TrainingModule
+from sag_vicreg.training.watch import Watch
 
 Start = Callable[..., ForkServerProcess]
 MakeRecipe = Callable[..., Recipe]
@@ -45,14 +47,16 @@ def rows(run: Run) -> list[list[str]]:
     return [line[:speed] + line[speed + 1 :] for line in lines]
 
 
-def newest_step(folder: Path) -> int:
-    return max((int(p.stem[5:]) for p in Run(folder).checkpoints.glob("step-*.pt")), default=0)
+def kill_in_step(process: ForkServerProcess, run: Run, step: int) -> None:
+    """Kill the process as soon as its log has a row of ``step``, or its recipe for step 0."""
 
+    def reached() -> bool:
+        lines = run.metrics.read_text().splitlines() if run.metrics.exists() else []
+        done = int(lines[-1].partition(",")[0]) if len(lines) > 1 else 0
+        return run.recipe.exists() and done >= step
 
-def kill_when(process: ForkServerProcess, folder: Path, step: int, delay: float) -> None:
-    while newest_step(folder) < step and process.is_alive():
-        time.sleep(0.002)
-    time.sleep(delay)
+    while process.is_alive() and not reached():
+        time.sleep(0.001)
     process.kill()
     process.join()
 
@@ -67,18 +71,18 @@ def test_a_run_killed_at_random_moments_ends_bit_identical(
     folder = tmp_path / "killed"
     recipe = tiny_recipe()
     resume = False
-    for step in sorted(rng.sample([0, 3, 6, 9], 3)):
-        process = start_training(recipe, folder, resume=resume)
-        while not Run(folder).recipe.exists() and process.is_alive():
-            time.sleep(0.002)
-        kill_when(process, folder, step, rng.uniform(0, 0.3))
+    for step in sorted(rng.sample(range(10), 3)):
+        kill_in_step(start_training(recipe, folder, resume=resume), Run(folder), step)
         resume = True
     process = start_training(recipe, folder, resume=True)
     process.join()
     assert process.exitcode == 0
     whole.join()
     assert_same_run(Run(folder), Run(tmp_path / "whole"))
-    assert [p.name for p in Run(folder).checkpoints.iterdir()] == ["step-00000010.pt"]
+    assert sorted(p.name for p in Run(folder).checkpoints.iterdir()) == [
+        "step-00000009.pt",
+        "step-00000010.pt",
+    ]
 
 
 @pytest.mark.parametrize("step", [3, 6, 9, 10])
@@ -90,6 +94,27 @@ def test_resuming_from_any_checkpoint_gives_the_same_run(
     stopped = interrupt_after(step, recipe, tmp_path / "stopped")
     run = train(recipe, stopped, resume=True)
     assert_same_run(run, finished)
+
+
+def test_it_does_not_matter_whether_the_module_or_the_watch_starts_first(
+    tiny_recipe: MakeRecipe, finished: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lightning happens to start callbacks first; here the module is first."""
+    stopped = interrupt_after(6, tiny_recipe(), tmp_path / "stopped")
+    start_watch, start_module = Watch.on_train_start, TrainingModule.on_train_start
+    later: list[Callable[[], None]] = []
+
+    def wait(watch: Watch, trainer: Any, module: TrainingModule) -> None:
+        later.append(lambda: start_watch(watch, trainer, module))
+
+    def first(module: TrainingModule) -> None:
+        start_module(module)
+        later.pop()()
+
+    monkeypatch.setattr(Watch, "on_train_start", wait)
+    monkeypatch.setattr(TrainingModule, "on_train_start", first)
+    # The drift measured at step 10 is from the images as they were embedded at step 5.
+    assert_same_run(train(tiny_recipe(), stopped, resume=True), finished)
 
 
 def interrupt_after(step: int, recipe: Recipe, folder: Path) -> Path:
@@ -118,12 +143,15 @@ def interrupt_after(step: int, recipe: Recipe, folder: Path) -> Path:
         ("vicreg", "optimizer={name: adamw, base_lr: 1e-3}"),
         ("simclr", "accumulate=2"),
         ("barlow-twins", "seed=1"),
+        ("sag-vicreg", "method={walk_after: 0, around: own_view, memory: 100}"),
+        ("sag-vicreg", "method={walk_after: 0.2, walk_ramp: 0.5, walk_share: 0.7, crossed: true}"),
     ],
 )
 def test_every_method_resumes_exactly(
     method: str, extra: str, tiny_recipe: MakeRecipe, tmp_path: Path
 ) -> None:
-    # AdamW and accumulation as well: other optimiser state, several batches a step.
+    # AdamW and accumulation as well: other optimiser state, several batches a step. A memory that
+    # is not full when the checkpoint is written; a walk that grows.
     recipe = tiny_recipe(method, extra)
     whole = train(recipe, tmp_path / "whole")
     resumed = train(recipe, interrupt_after(6, recipe, tmp_path / "stopped"), resume=True)

@@ -1,9 +1,9 @@
 """The methods on vision transformers through the trainer: they learn, resume, export and embed."""
 
 import csv
-import time
+import math
 from collections.abc import Callable
-from multiprocessing.context import ForkServerProcess
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +15,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from typer.testing import CliRunner
 
 from bits import bits
+from killed import train_until_killed
 from sag_vicreg.artifacts import Run
 from sag_vicreg.cli import app
 from sag_vicreg.data import ImageDataset, normalize
 from sag_vicreg.errors import InputError
-from sag_vicreg.experiments.reconstructions import reconstruct
 from sag_vicreg.methods import make_method
 from sag_vicreg.methods.moment import derived_seed
 from sag_vicreg.recipes import Recipe, load_recipe
+from sag_vicreg.reproduce.reconstructions import reconstruct
 from sag_vicreg.training import embed, train
 from sag_vicreg.training.encoder import Encoder, encoder_of_run
 from sag_vicreg.training.inputs import load_images
@@ -51,12 +52,14 @@ SMALL_SET = [
     "monitor.measure_every=1000",
     "monitor.checkpoint_every=1000",
 ]
+PROTOTYPES = 32
 TWO_VIEWS = ["schedule.steps=300", "optimizer.base_lr=1e-2", "views.crop_scale=[0.4, 1]"]
 OVERFIT = {
     "dino": [
         *MIXED,
-        "schedule.steps=600",
+        "schedule.steps=250",
         "optimizer.base_lr=1e-2",
+        f"method.prototypes={PROTOTYPES}",
         "views.local={number: 1, size: 8, scale: [0.05, 0.4]}",
         "method.momentum=0.96",
         "method.freeze_last_layer_share=0.2",
@@ -64,12 +67,14 @@ OVERFIT = {
     "mae": [*MIXED, "schedule.steps=400", "optimizer.base_lr=2e-2", "views.crop_scale=[0.4, 1]"],
     "i-jepa": [*NIGHT, "schedule.steps=400", "optimizer.base_lr=1e-2", "method.momentum=0.99"],
     "vicreg-vit": [*MIXED, *TWO_VIEWS],
-    "sag-vicreg-vit": [*MIXED, *TWO_VIEWS],
+    # The walk takes over once neighbours mean something.
+    "sag-vicreg-vit": [*MIXED, *TWO_VIEWS, "method.walk_after=0.8"],
 }
 
 
-# Gain in k-NN accuracy asked for, some way below what each of seeds 0, 1 and 2 gives.
-MARGIN = {"dino": 0.08, "mae": 0.13, "i-jepa": 0.07, "vicreg-vit": 0.17, "sag-vicreg-vit": 0.1}
+# Gain in k-NN accuracy asked for: half of what each of seeds 0, 1 and 2 gives, as a machine that
+# rounds otherwise is another seed.
+MARGIN = {"dino": 0.03, "mae": 0.09, "i-jepa": 0.04, "vicreg-vit": 0.09, "sag-vicreg-vit": 0.09}
 
 
 def nearest_neighbor_accuracy(vectors: NDArray[np.float32], images: ImageDataset) -> float:
@@ -91,9 +96,12 @@ def small_set_recipe(method: str) -> Recipe:
     return load_recipe(f"shapes/{method}", scale="smoke", overrides=overrides)
 
 
-def falls(losses: list[float]) -> bool:
-    """From its peak: DINO's loss first rises, while its centre catches up with the teacher."""
-    return losses[-1] < 0.93 * max(losses)
+def is_learnt(method: str, losses: list[float]) -> bool:
+    if method == "dino":
+        # It rises while the centre catches up with the teacher, and how far it falls from there is
+        # another in every seed. Outputs that are the same for all images would cost ln(prototypes).
+        return losses[-1] < 0.8 * math.log(PROTOTYPES)
+    return losses[-1] < 0.93 * losses[0]
 
 
 @pytest.mark.slow
@@ -110,7 +118,7 @@ def test_it_overfits_a_few_shapes_and_beats_its_untrained_backbone(
     after = nearest_neighbor_accuracy(encoder_of_run(run).embed(images), images)
     print(f"{method}: k-NN accuracy {before:.3f} -> {after:.3f}")  # docs/vit.md shows it
     assert after > before + MARGIN[method]
-    assert falls(logged(run, "loss"))
+    assert is_learnt(method, logged(run, "loss"))
 
 
 @pytest.mark.slow
@@ -118,16 +126,14 @@ def test_it_overfits_a_few_shapes_and_beats_its_untrained_backbone(
 def test_it_resumes_bit_for_bit_after_kill_9(
     method: str,
     tiny_recipe: Callable[..., Recipe],
-    start_training: Callable[..., ForkServerProcess],
+    processes: ForkServerContext,
     tmp_path: Path,
 ) -> None:
     recipe = tiny_recipe(method)
     whole = train(recipe, tmp_path / "whole")
     folder = tmp_path / "killed"
-    process = start_training(recipe, folder)
-    while not list(Run(folder).checkpoints.glob("step-*.pt")) and process.is_alive():
-        time.sleep(0.002)
-    process.kill()
+    process = processes.Process(target=train_until_killed, args=(recipe, folder, 3))
+    process.start()
     process.join()
     assert process.exitcode == -9
     resumed = train(recipe, folder, resume=True)
@@ -174,12 +180,12 @@ def test_an_mae_run_draws_its_reconstructions(
 ) -> None:
     run = train(tiny_recipe("mae", "schedule.steps=2"), tmp_path / "run")
     drawn = reconstruct(run, count=3, seed=1)
-    assert drawn.masked.shape == drawn.reconstructions.shape == drawn.originals.shape
-    assert drawn.originals.shape == (3, 32, 32, 3)
+    assert drawn.masked.shape == drawn.reconstruction.shape == drawn.original.shape
+    assert drawn.original.shape == (3, 32, 32, 3)
     # A quarter of the patches is shown as it is; the rest is grey in one and painted in the other.
-    same = (drawn.masked == drawn.originals).all(axis=3).mean()
+    same = (drawn.masked == drawn.original).all(axis=3).mean()
     assert 0.2 < same < 0.35
-    assert (drawn.masked != drawn.reconstructions).any()
+    assert (drawn.masked != drawn.reconstruction).any()
     out = tmp_path / "painted.png"
     command = ["figure", "reconstructions", str(run.folder), "--count", "3", "--out", str(out)]
     assert CliRunner().invoke(app, command).exit_code == 0

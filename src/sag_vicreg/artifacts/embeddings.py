@@ -1,21 +1,55 @@
-"""Embedding files: vectors with their ids and labels, read from five formats, aligned by id."""
+"""Embedding files: vectors with their ids and labels, read from many formats, written in one."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
+from sag_vicreg.artifacts.arrays import Columns, read_npy, read_npz, read_safetensors
+from sag_vicreg.artifacts.arrow import csv_table, ipc_table, json_lines_table, parquet_table
 from sag_vicreg.artifacts.atomic import atomic_path, check_writable
-from sag_vicreg.artifacts.readers import DAMAGED, READERS
+from sag_vicreg.artifacts.columns import ColumnNames
+from sag_vicreg.artifacts.contents import Contents, contents_of
+from sag_vicreg.artifacts.frames import dataset_table, frame_table, is_dataset_folder, is_frame
+from sag_vicreg.artifacts.tables import from_table
+from sag_vicreg.door import Kind, open_file
 from sag_vicreg.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Array = npt.NDArray[Any]
+
+EMBEDDINGS = Kind(
+    "a readable file of embeddings",
+    "it is truncated, corrupt or of another format; write it again",
+    most_bytes=None,
+)
+_ARRAYS: dict[str, Callable[[BinaryIO, ColumnNames], Columns]] = {
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".safetensors": read_safetensors,
+}
+_TABLES: "dict[str, Callable[[BinaryIO, ColumnNames], pa.Table]]" = {
+    ".csv": csv_table,
+    ".parquet": parquet_table,
+    ".feather": ipc_table,
+    ".arrow": ipc_table,
+    ".jsonl": json_lines_table,
+}
+CHECKSUM = b"sha256"
+"""Key of a file's metadata: the digest of all its values, which a reader compares."""
+SUFFIXES = (*_ARRAYS, *_TABLES)
+"""How the name of a file of embeddings may end."""
 
 
 @dataclass(frozen=True, eq=False)
 class Embeddings:
-    """One vector a row, and what is known of each row.
+    """One vector per row, and what is known of each row.
 
     Parameters
     ----------
@@ -61,37 +95,73 @@ class Embeddings:
         )
 
 
-def read_embeddings(path: Path | str) -> Embeddings:
-    """Read ``.npy``, ``.npz``, ``.csv``, ``.parquet`` or ``.safetensors``; nothing is unpickled.
+def read_embeddings(
+    source: Path | str | Any,
+    *,
+    vector_columns: str | Sequence[str] | None = None,
+    id_column: str | None = None,
+    label_column: str | None = None,
+) -> Embeddings:
+    """Read a file of embeddings, a saved dataset or a data frame; nothing is unpickled.
 
-    ``.npy`` holds the vectors alone. ``.npz`` and ``.safetensors`` hold them as ``vectors`` (or as
-    their only array of two axes), with optional ``ids`` and ``labels``. Tables have optional
-    columns ``id`` and ``label``, and the vectors in one list column or in one column a
-    dimension.
+    The files: ``.npy``, ``.npz``, ``.safetensors``, ``.csv``, ``.jsonl``, ``.parquet``,
+    ``.feather`` and ``.arrow``. ``.npy`` holds the vectors alone. ``.npz`` and ``.safetensors``
+    hold them as ``vectors`` (or as their only array of two axes). Tables hold them in one list
+    column, or in one column per dimension, numbered alike from 0 or 1 without a gap (``dim_0``,
+    ``dim_1``, ...). A table in which any other column could be taken for a dimension is refused
+    until it is said which are.
+
+    Parameters
+    ----------
+    source
+        The path of a file or of a folder that ``save_to_disk`` of Hugging Face ``datasets`` wrote;
+        or a frame of pandas, Polars or Arrow.
+    vector_columns
+        Columns of a table that are the vectors: names, ranges such as ``dim_0:dim_127`` and
+        patterns such as ``dim_*``, as a sequence or separated by commas. Of an archive, the name
+        of the array.
+    id_column, label_column
+        Columns or arrays that hold ids and labels; by default those called ``id`` or ``ids``,
+        ``label`` or ``labels``, where there are any.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> frame = pa.table({"id": ["a", "b"], "embedding": [[0.5, 1.0], [2.0, 0.25]]})
+    >>> read_embeddings(frame).vectors.shape
+    (2, 2)
     """
-    path = Path(path)
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        raise InputError(f"cannot read {path}: the name must end in {', '.join(READERS)}")
-    try:
-        if not path.is_file():
-            raise InputError("there is no such file")
-        if path.stat().st_size == 0:
-            raise InputError("it is empty: write it again")
-        vectors, ids, labels = reader(path)
-        if vectors.ndim > 0 and len(vectors) == 0:
-            raise InputError("there are no rows")
-        return Embeddings(
-            _as_float(vectors),
-            None if ids is None else _as_text(ids),
-            None if labels is None else _as_labels(labels),
-        )
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: {DAMAGED} (text that is not UTF-8)") from error
+    names = ColumnNames(vector_columns, id_column, label_column)
+    if is_frame(source):
+        return _embeddings(*from_table(frame_table(source), names))
+    path = Path(source)
+    if is_dataset_folder(path):
+        try:
+            return _embeddings(*from_table(dataset_table(path, names), names))
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(f"cannot read {path}: the name must end in {', '.join(SUFFIXES)}")
+    with open_file(path, EMBEDDINGS) as file:
+        if suffix in _ARRAYS:
+            return _embeddings(*_ARRAYS[suffix](file, names))
+        table = _TABLES[suffix](file, names)
+        found = _embeddings(*from_table(table, names))
+        metadata = table.schema.metadata or {}
+        if names == ColumnNames():
+            _check_sum(found, metadata)
+        return found
+
+
+def _embeddings(vectors: Array, ids: Array | None, labels: Array | None) -> Embeddings:
+    if vectors.ndim > 0 and len(vectors) == 0:
+        raise InputError("there are no rows")
+    return Embeddings(
+        _as_float(vectors),
+        None if ids is None else _as_text(ids, "ids"),
+        None if labels is None else _as_labels(labels),
+    )
 
 
 def _as_float(vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -99,14 +169,16 @@ def _as_float(vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return vectors.astype(np.float64) if vectors.dtype.kind in "iub" else vectors
 
 
-def _as_text(ids: npt.NDArray[Any]) -> npt.NDArray[np.str_]:
-    if ids.dtype.kind == "S":
-        return np.char.decode(ids, "utf-8")
-    return ids.astype(np.str_)
+def _as_text(texts: Array, name: str) -> npt.NDArray[np.str_]:
+    if texts.dtype.kind not in "USiufb":
+        raise InputError(f"{name} have dtype {texts.dtype}: expected text or numbers")
+    if texts.dtype.kind == "S":
+        return np.char.decode(texts, "utf-8")
+    return texts.astype(np.str_)
 
 
-def _as_labels(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return labels.astype(np.int64) if labels.dtype.kind in "iu" else _as_text(labels)
+def _as_labels(labels: Array) -> Array:
+    return labels.astype(np.int64) if labels.dtype.kind in "iu" else _as_text(labels, "labels")
 
 
 def check_embeddings_path(path: Path | str) -> None:
@@ -116,76 +188,111 @@ def check_embeddings_path(path: Path | str) -> None:
     check_writable(path)
 
 
-def write_embeddings(path: Path | str, embeddings: Embeddings) -> None:
-    """Write a parquet table: ``id`` and ``label`` where known, and ``vector`` in float32."""
+def write_embeddings(
+    path: Path | str,
+    embeddings: Embeddings,
+    *,
+    metadata: Mapping[str, str] | None = None,
+    half_precision: bool = False,
+) -> None:
+    """Write a parquet table: ``id`` and ``label`` where known, and ``vector`` in float32.
+
+    Parameters
+    ----------
+    path
+        The file, ending in ``.parquet``.
+    embeddings
+        What to write.
+    metadata
+        Kept with the file; :func:`read_metadata` reads it back. What the rows are stands there
+        too: :meth:`Contents.to_metadata`.
+    half_precision
+        Write float16 and compress it well, for files that are published.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     check_embeddings_path(path)
-    flat = pa.array(np.ascontiguousarray(embeddings.vectors, dtype=np.float32).reshape(-1))
-    columns = {} if embeddings.ids is None else {"id": pa.array(embeddings.ids.tolist())}
-    if embeddings.labels is not None:
-        columns["label"] = pa.array(embeddings.labels.tolist())
-    columns["vector"] = pa.FixedSizeListArray.from_arrays(flat, embeddings.vectors.shape[1])
-    with atomic_path(path) as temporary:
-        pq.write_table(pa.table(columns), temporary, write_page_checksum=True)
+    vectors: npt.NDArray[Any] = embeddings.vectors.astype(np.float32)
+    options: dict[str, Any] = {}
+    if half_precision:
+        vectors = as_half(vectors)
+        options = {
+            "compression": "zstd",
+            "compression_level": 15,
+            "use_dictionary": ["id", "label"],
+            "column_encoding": {"vector.list.element": "BYTE_STREAM_SPLIT"},
+        }
+    flat = pa.array(np.ascontiguousarray(vectors).reshape(-1))
+    rows = _embeddings(vectors, embeddings.ids, embeddings.labels)
+    columns = {} if rows.ids is None else {"id": pa.array(rows.ids.tolist())}
+    if rows.labels is not None:
+        columns["label"] = pa.array(rows.labels.tolist())
+    columns["vector"] = pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
+    kept = dict(metadata or {})
+    noted = {key.encode(): value.encode() for key, value in kept.items()}
+    noted[CHECKSUM] = _checksum(rows, kept)
+    table = pa.table(columns).replace_schema_metadata(noted)
+    # Through a file of our own: Arrow takes no name that is not UTF-8.
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        pq.write_table(table, file, write_page_checksum=True, **options)
 
 
-def align(
-    a: Embeddings, b: Embeddings, names: tuple[str, str] = ("a", "b")
-) -> tuple[Embeddings, Embeddings]:
-    """Put the rows of ``b`` in the order of ``a``: by id where both have ids, else by position.
+def as_half(vectors: npt.NDArray[Any]) -> npt.NDArray[np.float16]:
+    """Round to float16; refused where a number is too large for it."""
+    with np.errstate(over="ignore"):
+        halved = vectors.astype(np.float16)
+    if not np.isfinite(halved).all():
+        raise InputError(
+            "embeddings hold numbers that are not finite or beyond 65,504, the largest of float16"
+        )
+    return halved
 
-    Raises
-    ------
-    InputError
-        An id is repeated or missing on one side, or, without ids, the sets differ in length.
+
+def read_metadata(path: Path | str) -> dict[str, str]:
+    """Read what :func:`write_embeddings` kept with a parquet file; empty where it kept nothing."""
+    import pyarrow.parquet as pq
+
+    with open_file(path, EMBEDDINGS) as file:
+        return _texts(pq.read_schema(file).metadata)
+
+
+def read_contents(path: Path | str) -> Contents | None:
+    """Read what the rows of a file are; None where it does not say, or is not parquet."""
+    if Path(path).suffix.lower() != ".parquet":
+        return None
+    import pyarrow.parquet as pq
+
+    with open_file(path, EMBEDDINGS) as file:
+        return contents_of(_texts(pq.read_schema(file).metadata))
+
+
+def _texts(metadata: Mapping[bytes, bytes] | None) -> dict[str, str]:
+    kept = {key: value for key, value in (metadata or {}).items() if not key.startswith(b"ARROW:")}
+    return {k.decode(): v.decode() for k, v in kept.items() if k != CHECKSUM}
+
+
+def _checksum(embeddings: Embeddings, metadata: Mapping[str, str]) -> bytes:
+    """Return a digest of every value of a file: a flipped bit anywhere changes it."""
+    digest = hashlib.sha256(str(embeddings.vectors.shape).encode())
+    digest.update(np.ascontiguousarray(embeddings.vectors).data)
+    for column in (embeddings.ids, embeddings.labels):
+        digest.update(b"none" if column is None else "\0".join(map(str, column.tolist())).encode())
+    digest.update(repr(sorted(metadata.items())).encode())
+    return f"{len(embeddings)}:{digest.hexdigest()}".encode()
+
+
+def _check_sum(found: Embeddings, metadata: Mapping[bytes, bytes]) -> None:
+    """Refuse values that are not those that were written.
+
+    Another number of rows is no damage, which would leave it: somebody chose some of the rows and
+    kept the notes.
     """
-    if a.ids is None or b.ids is None:
-        if len(a) != len(b):
-            raise InputError(
-                f"{names[0]} has {len(a)} rows and {names[1]} has {len(b)}: without ids on both "
-                "sides rows are matched by position, so the numbers must be equal"
-            )
-        return a, b
-    rows_a, rows_b = _row_of_id(a.ids, names[0]), _row_of_id(b.ids, names[1])
-    for here, there, name in ((rows_a, rows_b, names[1]), (rows_b, rows_a, names[0])):
-        missing = [identity for identity in here if identity not in there]
-        if missing:
-            raise InputError(
-                f"id '{missing[0]}' is missing from {name} ({len(missing)} missing in all): "
-                "keep only the rows both sets have"
-            )
-    return a, b.take(np.array([rows_b[identity] for identity in rows_a], dtype=np.intp))
-
-
-def align_all(sets: Sequence[Embeddings], names: Sequence[str]) -> list[Embeddings]:
-    """Put the rows of all sets in the order of the first, as :func:`align` does for two.
-
-    Where only some have ids, rows are matched by position, and those that have ids must agree on
-    every position.
-    """
-    ids = [each.ids for each in sets if each.ids is not None]
-    if len(ids) < len(sets):
-        for each, name in zip(sets, names, strict=True):
-            if each.ids is not None and not np.array_equal(each.ids, ids[0]):
-                raise InputError(
-                    f"{name} lists its ids in another order than the other files, and "
-                    "not all files have ids to match rows by: add ids to every file or to none"
-                )
-    return [sets[0]] + [
-        align(sets[0], each, (names[0], name))[1]
-        for each, name in zip(sets[1:], names[1:], strict=True)
-    ]
-
-
-def _row_of_id(ids: npt.NDArray[np.str_], name: str) -> dict[str, int]:
-    rows: dict[str, int] = {}
-    for row, identity in enumerate(ids.tolist()):
-        if identity in rows:
-            raise InputError(
-                f"id '{identity}' is repeated in {name} (rows {rows[identity]} and {row}): "
-                "ids must be unique"
-            )
-        rows[identity] = row
-    return rows
+    written = metadata.get(CHECKSUM)
+    if written is None or written.split(b":")[0] != str(len(found)).encode():
+        return
+    if written != _checksum(found, _texts(metadata)):
+        raise InputError(
+            f"its values are not those that `sag-vicreg` wrote: {EMBEDDINGS.remedy}; if it was "
+            f"changed on purpose, write it without the note '{CHECKSUM.decode()}' in its metadata"
+        )

@@ -1,39 +1,73 @@
-"""The result of one evaluation: a small JSON that outlives models and embeddings."""
+"""The result of one evaluation: a small JSON that outlives models and embeddings.
+
+Scores stand by their flat keys (:mod:`sag_vicreg.scores`), apart from the settings behind them.
+`evaluate` writes :class:`ScoreFile`; `reproduce` writes :class:`Result`, which adds its address.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter
 
 from sag_vicreg.artifacts.atomic import finished_files, write_json
+from sag_vicreg.door import Kind, read_json
 from sag_vicreg.errors import InputError
+from sag_vicreg.scores import Spread, is_forest
 
-
-@dataclass(frozen=True)
-class Spread:
-    """Mean and deviation of a score over seeded half-samples of the images: spread, no interval."""
-
-    mean: float
-    deviation: float
+FORMAT = 1
+"""Of the files; one that does not say its format is of the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
-    """Scores of one evaluation and everything needed to know what they are scores of.
+class ScoreFile:
+    """What every file of results holds.
+
+    Attributes
+    ----------
+    kind
+        ``evaluation``, or what `reproduce` evaluates: ``structure``, ``levels``, ``rand`` ...
+    method
+        Whose scores these are: a method of `reproduce`, or what the user calls the model.
+    images
+        Which images were embedded: dataset, classes and split, or the files.
+    options
+        The settings behind the scores.
+    n_images
+        How many images were scored.
+    scores
+        Flat: ``lca.pearson``, ``forest.spearman``, ``knn.level1``, ``rand.clusters20``.
+    deviations
+        The same keys, where a score is a mean over repetitions, as of the linear probe.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    kind: str
+    method: str
+    images: Mapping[str, Any]
+    options: Mapping[str, Any]
+    n_images: int
+    scores: Mapping[str, float]
+    deviations: Mapping[str, float] = field(default_factory=dict)
+    format: int = FORMAT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result(ScoreFile):
+    """Scores of models that `reproduce` trained, and everything needed to make them again.
 
     Attributes
     ----------
     key
-        Content address of the evaluation: its recipes, images and options.
+        Content address of the evaluation: its recipes, images and options. ``options["forest"]``,
+        which says what the scores of forests are of, is not part of it.
     family
         The same without the seed. Only results of one family may be averaged.
     models
         The complete resolved recipe of each model.
-    scores
-        Flat: ``lca.pearson``, ``knn.level1``, ``rand.clusters20``.
     half_samples
         The same keys, where the evaluation has half-samples.
     measures
@@ -46,18 +80,10 @@ class Result:
         result too, and would stop itself again.
     """
 
-    __pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
-
-    kind: str
     key: str
     family: str
-    method: str
     seed: int
-    images: Mapping[str, Any]
-    options: Mapping[str, Any]
     models: Sequence[Mapping[str, Any]]
-    n_images: int
-    scores: Mapping[str, float]
     half_samples: Mapping[str, Spread]
     seconds: Mapping[str, float]
     versions: Mapping[str, str]
@@ -69,6 +95,20 @@ class Result:
         """What the file is called wherever it is kept."""
         return f"{self.kind}-{self.method}-seed{self.seed}-{self.key[:12]}.json"
 
+    @property
+    def forest_scores(self) -> dict[str, float]:
+        """The scores of forests, which came later than the others: older results have none."""
+        return {key: value for key, value in self.scores.items() if is_forest(key)}
+
+    def with_forest(self, scores: Mapping[str, float], settings: Mapping[str, Any]) -> "Result":
+        """Return this result, under the same key, with these scores of forests and no others."""
+        plain = {key: value for key, value in self.scores.items() if not is_forest(key)}
+        return replace(
+            self,
+            scores={**plain, **scores},
+            options={**self.options, "forest": dict(settings)},
+        )
+
     def write(self, folder: Path) -> Path:
         """Write this result into ``folder`` and return its path."""
         path = folder / self.file_name
@@ -76,22 +116,38 @@ class Result:
         return path
 
 
-@cache
-def _format() -> TypeAdapter[Result]:
-    return TypeAdapter(Result)
-
-
 def read_result(path: Path) -> Result:
-    """Read one result; a file that is none is refused by name."""
-    try:
-        return _format().validate_json(path.read_bytes())
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
+    """Read one result of `reproduce`; a file that is none is refused by name."""
+    return _read(path, "reproduce", _addressed())
+
+
+def read_scores(path: Path) -> ScoreFile:
+    """Read the results of `evaluate`; a file that is none is refused by name."""
+    return _read(path, "evaluate", _plain())
+
+
+Form = TypeVar("Form", bound=ScoreFile)
+
+
+def _read(path: Path, command: str, schema: TypeAdapter[Form]) -> Form:
+    remedy = f"make it again with `sag-vicreg {command}`, or move it away"
+    found = read_json(path, Kind(f"a result of `{command}`", remedy), schema)
+    if found.format > FORMAT:
         raise InputError(
-            f"{path} is not a result of `reproduce` "
-            f"({f'{where}: ' if where else ''}{first['msg']}): move it away"
-        ) from error
+            f"{path} has results of format {found.format}, and this version of sag-vicreg reads "
+            f"up to {FORMAT}: install a newer one"
+        )
+    return found
+
+
+@cache
+def _plain() -> TypeAdapter[ScoreFile]:
+    return TypeAdapter(ScoreFile)
+
+
+@cache
+def _addressed() -> TypeAdapter[Result]:
+    return TypeAdapter(Result)
 
 
 def read_results(folders: Iterable[Path]) -> dict[str, Result]:

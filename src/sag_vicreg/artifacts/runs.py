@@ -1,51 +1,67 @@
-"""The run folder: one training run and everything made from it, by name."""
+"""The run folder: one training run and everything made from it."""
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sag_vicreg.artifacts.atomic import finished_files
+from sag_vicreg.artifacts.contents import Contents
+from sag_vicreg.artifacts.embeddings import read_contents
+from sag_vicreg.artifacts.metrics import read_metrics
+from sag_vicreg.errors import InputError
+from sag_vicreg.recipes import Recipe, load_recipe
 
 THUMBNAILS = "thumbnails.parquet"
-
-_SPLITS = ("train", "test")
-
-
-def split_of(embeddings: Path | str) -> str | None:
-    """Tell the split from a name :meth:`Run.embedding_file` gives; None where it has none.
-
-    The last such word counts, as a dataset's own name may hold one; but for the very last, where
-    there is another: that names classes.
-
-    Examples
-    --------
-    >>> split_of("folder-my-test-set-train-all"), split_of("cifar100-test-train")
-    ('train', 'test')
-    """
-    *words, last = Path(embeddings).name.removesuffix(".parquet").split("-")
-    return next((word for word in [*reversed(words), last] if word in _SPLITS), None)
+# Longer names of files are cut: some file systems end at 143 bytes.
+_LONGEST_NAME = 60
 
 
-def training_file(test: Path) -> Path:
-    """Name the file of the training split beside the test split's."""
-    before, _, after = test.name.rpartition("-test")
-    return test.with_name(f"{before}-train{after}")
+@dataclass(frozen=True)
+class EmbeddingFile:
+    """A file of embeddings and what it says of its rows; None where it says nothing."""
+
+    path: Path
+    contents: Contents | None
 
 
 @dataclass(frozen=True)
 class Run:
-    """The names inside a run folder. Nothing is created or read until somebody asks for it."""
+    """A run folder: the names inside it, and what they hold once somebody asks."""
 
     folder: Path
+
+    @classmethod
+    def open(cls, folder: Path | str) -> "Run":
+        """Open a folder that `train` wrote; refuse any other in one line."""
+        run = cls(Path(folder))
+        if not run.recipe.is_file():
+            raise InputError(
+                f"{folder} is not a run folder: it has no {run.recipe.name}; give a folder that "
+                "`sag-vicreg train` wrote"
+            )
+        return run
 
     @property
     def recipe(self) -> Path:
         """The complete recipe, with seed and versions."""
         return self.folder / "recipe.yaml"
 
+    def read_recipe(self) -> Recipe:
+        """Read the recipe."""
+        return load_recipe(self.recipe)
+
     @property
     def metrics(self) -> Path:
         """One row of losses and measures per logged step."""
         return self.folder / "metrics.csv"
+
+    def read_metrics(self) -> Mapping[str, NDArray[np.float64]]:
+        """Read the log by column; empty before the first step was logged."""
+        return read_metrics(self.metrics) if self.metrics.is_file() else {}
 
     @property
     def checkpoints(self) -> Path:
@@ -63,6 +79,11 @@ class Run:
         return self.folder / "config.json"
 
     @property
+    def results(self) -> Path:
+        """Scores."""
+        return self.folder / "results.json"
+
+    @property
     def embeddings(self) -> Path:
         """Folder of ``*.parquet`` embedding files and their ``thumbnails.parquet``."""
         return self.folder / "embeddings"
@@ -76,20 +97,88 @@ class Run:
         max_images: int | None = None,
         seed: int = 0,
     ) -> Path:
-        """Name the file of these images' embeddings; other images have another name."""
-        parts = [dataset.replace("/", "-").replace(":", "-"), split, classes]
+        """Name the file of these images' embeddings, for people: the file itself says more."""
+        parts = [dataset.replace("/", "-").replace(":", "-"), split, classes.replace("/", "-")]
+        for place, part in enumerate(parts):
+            if len(part.encode()) > _LONGEST_NAME:
+                digest = hashlib.sha256(part.encode()).hexdigest()[:12]
+                parts[place] = f"{part[:20]}-{digest}"
         if max_images is not None:
             parts.append(str(max_images))
         if seed:
             parts.append(f"seed{seed}")
         return self.embeddings / f"{'-'.join(parts)}.parquet"
 
-    def embedding_files(self) -> list[Path]:
-        """List the embedding files there are."""
-        found = finished_files(self.embeddings, "*.parquet")
-        return [path for path in found if path.name != THUMBNAILS]
+    def embedding_files(self) -> list[EmbeddingFile]:
+        """List the embedding files there are, with what each says of itself."""
+        return embedding_files(self.embeddings)
 
-    @property
-    def results(self) -> Path:
-        """Scores."""
-        return self.folder / "results.json"
+    def test_file(self) -> EmbeddingFile:
+        """Choose the embeddings to score: of the run's own dataset, the test split.
+
+        Only what `embed` was asked for counts. All images of all classes come first; else there
+        must be one file alone.
+        """
+        dataset = self.read_recipe().dataset
+        tests = [
+            file
+            for file in self.embedding_files()
+            if file.contents is not None
+            and file.contents.split == "test"
+            and file.contents.made_by == "embed"
+        ]
+        own = [f for f in tests if f.contents is not None and f.contents.dataset == dataset.name]
+        whole = [f for f in own if f.contents is not None and _is_whole(f.contents, dataset.seed)]
+        for candidates in (whole, own, tests):
+            if len(candidates) == 1:
+                return candidates[0]
+            if candidates:
+                listed = ", ".join(file.path.name for file in candidates)
+                raise InputError(
+                    f"{self.folder} has several files of test embeddings: {listed}; name one by "
+                    "its path"
+                )
+        raise InputError(
+            f"{self.folder} has no test embeddings: make them with "
+            f"`sag-vicreg embed {self.folder} --dataset {dataset.name}`, "
+            "and once more with --split train for k-NN and probe"
+        )
+
+
+def _is_whole(contents: Contents, seed: int) -> bool:
+    return (contents.classes, contents.max_images, contents.seed) == ("all", None, seed)
+
+
+def embedding_files(folder: Path) -> list[EmbeddingFile]:
+    """List the embedding files of a folder, with what each says of itself."""
+    found = finished_files(folder, "*.parquet")
+    return [EmbeddingFile(path, read_contents(path)) for path in found if path.name != THUMBNAILS]
+
+
+def training_file(test: EmbeddingFile) -> EmbeddingFile | None:
+    """Find the training images of the same model, dataset and classes beside a test file.
+
+    As many images as the test file was limited to, or else all, or else the only file there is.
+    """
+    tested = test.contents
+    if tested is None or tested.split != "test":
+        return None
+    beside = [
+        file
+        for file in embedding_files(test.path.parent)
+        if (c := file.contents) is not None
+        and (c.split, c.made_by) == ("train", "embed")
+        and (c.model, c.dataset) == (tested.model, tested.dataset)
+        and (c.classes, c.seed) == (tested.classes, tested.seed)
+    ]
+    for limit in (tested.max_images, None):
+        for file in beside:
+            if file.contents is not None and file.contents.max_images == limit:
+                return file
+    if len(beside) > 1:
+        listed = ", ".join(file.path.name for file in beside)
+        raise InputError(
+            f"{test.path} has several files of training embeddings beside it: {listed}; choose "
+            "one by --train"
+        )
+    return beside[0] if beside else None

@@ -3,8 +3,18 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from sag_vicreg.artifacts.arrow import read_columns
 from sag_vicreg.artifacts.atomic import atomic_path
+from sag_vicreg.door import Kind, open_file
 from sag_vicreg.errors import InputError
+
+PICTURES = Kind(
+    "a file of thumbnails (parquet with the columns id and image)",
+    "delete it, and make it again with `sag-vicreg embed`",
+    most_bytes=None,
+)
+MOST_BYTES = 1 << 18
+"""Of one thumbnail; those that `embed` writes have a few hundred."""
 
 
 def write_thumbnails(path: Path | str, ids: Sequence[str], webp: Sequence[bytes]) -> None:
@@ -24,25 +34,24 @@ def write_thumbnails(path: Path | str, ids: Sequence[str], webp: Sequence[bytes]
         "id": pa.array([str(name) for name in ids], pa.string()),
         "image": pa.array(list(webp), pa.binary()),
     }
-    with atomic_path(path) as temporary:
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
         # The images are compressed already.
-        pq.write_table(pa.table(columns), temporary, compression="none")
+        pq.write_table(pa.table(columns), file, compression="none", write_page_checksum=True)
 
 
 def read_thumbnails(path: Path | str) -> dict[str, bytes]:
-    """Read a thumbnails file: image id to WebP bytes."""
+    """Read a file of thumbnails: image id to WebP bytes, each of bounded size."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    try:
-        table = pq.read_table(path, columns=["id", "image"])
-    except FileNotFoundError as error:
-        raise InputError(f"no thumbnails at {path}: `sag-vicreg embed` writes them") from error
-    except (OSError, pa.ArrowInvalid, pa.ArrowKeyError) as error:
-        raise InputError(
-            f"{path} is not a thumbnails file (parquet with columns id and image): "
-            "make it again with `sag-vicreg embed`"
-        ) from error
-    if table.column_names != ["id", "image"] or not pa.types.is_binary(table["image"].type):
-        raise InputError(f"{path} has no columns id and image: make it with `sag-vicreg embed`")
-    return dict(zip(table["id"].to_pylist(), table["image"].to_pylist(), strict=True))
+    with open_file(path, PICTURES) as handle:
+        kinds = {field.name: field.type for field in pq.read_schema(handle)}
+        if kinds.get("id") != pa.string() or kinds.get("image") != pa.binary():
+            raise InputError(f"it is not {PICTURES.name}: {PICTURES.remedy}")
+        table = read_columns(handle, ["id", "image"], repeated=())
+        if table["id"].null_count or table["image"].null_count:
+            raise InputError(f"an id or an image is missing: {PICTURES.remedy}")
+        if (pc.max(pc.binary_length(table["image"])).as_py() or 0) > MOST_BYTES:
+            raise InputError(f"an image has more than {MOST_BYTES:,} bytes: {PICTURES.remedy}")
+        return dict(zip(table["id"].to_pylist(), table["image"].to_pylist(), strict=True))

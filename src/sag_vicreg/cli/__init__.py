@@ -1,27 +1,36 @@
 """The ``sag-vicreg`` command.
 
-Each command is a module of a few lines that calls a room. Command modules import nothing heavy at
-the top, so ``--help`` answers at once and works without PyTorch.
+Each command is a module of a few lines that calls a subpackage. Command modules import nothing
+heavy at the top, so ``--help`` answers at once and works without PyTorch.
 """
 
+import atexit
+import gc
 from typing import Annotated
 
 import typer
 
 from sag_vicreg import __version__
 from sag_vicreg.cli import (
-    bench,
+    calibrate,
+    check,
     compare,
     datasets,
     demo,
     embed,
     evaluate,
+    export,
     figure,
+    gate,
+    removed,
     report,
     reproduce,
+    selftest,
+    sweep,
     train,
 )
 from sag_vicreg.cli.group import OneLineErrors
+from sag_vicreg.cli.terminal import prepare_streams
 
 app = typer.Typer(
     name="sag-vicreg",
@@ -50,18 +59,32 @@ def _root(
     pass
 
 
-app.add_typer(bench.app, name="bench")
 app.add_typer(datasets.app, name="datasets")
 app.command("figure")(figure.figure)
 app.command("demo")(demo.demo)
 app.command("report")(report.report)
+app.command("check")(check.check)
 app.command("compare")(compare.compare)
+app.command("gate")(gate.gate)
+app.command("calibrate")(calibrate.calibrate)
+app.command("selftest")(selftest.selftest)
+app.command("sweep")(sweep.sweep)
 app.command("train")(train.train)
 app.command("embed")(embed.embed)
+app.command("export")(export.export)
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
+app.command(
+    "bench",
+    hidden=True,
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(removed.bench)
 
 
 def main() -> None:
     """Run the command line."""
+    # The last collection would go through every object there is, a quarter of a second in vain.
+    atexit.register(gc.freeze)
+    prepare_streams()
     app()

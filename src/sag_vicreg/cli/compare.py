@@ -1,134 +1,227 @@
 """``sag-vicreg compare``: embedding files in, similarities out."""
 
 import json
-import warnings
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from sag_vicreg.artifacts import Embeddings
+from sag_vicreg.cli.columns import IdColumn, Join, LabelColumn, VectorColumns
+from sag_vicreg.cli.reading import join_files, read_files, short_names, warnings_as_lines
 
 
 def compare(
     files: Annotated[
-        list[Path],
-        typer.Argument(help="Two or more of .npy .npz .csv .parquet .safetensors", metavar="FILES"),
+        list[str],
+        typer.Argument(
+            help="Two or more files of embeddings; or two folders, patterns such as "
+            "`'part-*.parquet'` or addresses such as `s3://bucket/folder`.",
+            metavar="FILES",
+        ),
     ],
     geometry: Annotated[
         str, typer.Option(help="cosine, spherical (no n x n matrix) or euclidean.")
     ] = "cosine",
-    lca: Annotated[str, typer.Option(help="LCA distance: level, path, order or height.")] = "level",
+    lca: Annotated[
+        str, typer.Option(help="LCA distance of the single trees: level, path, order or height.")
+    ] = "level",
+    trees: Annotated[
+        str | None,
+        typer.Option(
+            help="Trees of the forest similarity, a multiple of 4, 100 by default; auto adds trees "
+            "until their error is below 0.005; 0 leaves it out. With anchors, trees of each set, "
+            "40 by default.",
+            show_default=False,
+        ),
+    ] = None,
+    forest_lca: Annotated[
+        str, typer.Option(help="What a forest's tree says of a pair: size, level, order or height.")
+    ] = "size",
     permutations: Annotated[
         int, typer.Option(help="Permutations behind the p-values, e.g. 199; 0 for none.")
     ] = 0,
     half_samples: Annotated[
-        int, typer.Option(help="Random halves to compare anew, for the spread; 0 for none.")
+        int,
+        typer.Option(help="Random halves whose single trees are compared anew; 0 for none."),
     ] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of permutations and half-samples.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of forests, permutations and half-samples.")
+    ] = 0,
     context: Annotated[
         bool,
-        typer.Option(
-            "--context", help="Also CKA, RSA, mutual neighbours, entanglement, Fowlkes-Mallows."
-        ),
+        typer.Option("--context", help="Of two files, also RSA, entanglement and Fowlkes-Mallows."),
     ] = False,
     score: Annotated[
         str,
         typer.Option(
             help="Of more than two files, the matrix to show: "
-            "pearson, spearman, kendall, d1_to_p2 or d2_to_p1."
+            "forest, pearson, spearman, kendall, d1_to_p2 or d2_to_p1."
         ),
-    ] = "spearman",
+    ] = "forest",
+    movers: Annotated[
+        int,
+        typer.Option(min=0, help="Of two files, what moved: so many branches and items at most."),
+    ] = 0,
+    movers_table: Annotated[
+        Path | None, typer.Option(help="Of two files, how every item moved, to this .csv.")
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(help="Draw to this .png, .svg or .pdf: trees and histogram, or heat map."),
     ] = None,
+    anchors: Annotated[
+        int | None,
+        typer.Option(
+            help="Compare without holding the files in memory, by so many anchors in every tree; "
+            "1000 by default for folders of more than 20,000 rows.",
+            show_default=False,
+        ),
+    ] = None,
+    leaves: Annotated[
+        int, typer.Option(help="With anchors: leaves of each tree, the anchors among them.")
+    ] = 5_000,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="With anchors: memory to hold at most, such as 2GB.", show_default=False),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="With anchors: read the tables on the workers of the Dask scheduler at this "
+            "address, or `local`.",
+            metavar="ADDRESS",
+            show_default=False,
+        ),
+    ] = None,
+    vector_columns: VectorColumns = None,
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
+    join: Join = "exact",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
-    """Compare sets of embeddings of the same items by their dendrograms, without labels.
+    """Compare sets of embeddings of the same items by their trees, without labels.
 
-    Rows are matched by id where all files have ids, else by position. Scores near 1 mean that the
-    sets agree on which items belong together and how closely.
+    The first line is the verdict. The forest similarity decides it: 1 where nothing that matters
+    changed, 0 for unrelated sets. The paper's five numbers, of single trees, stand below. Rows are
+    matched by id where all files have ids, else by position.
+
+    Two folders of more than 20,000 rows are compared without being held in memory, by trees that
+    share a set of anchors.
 
     Example: `sag-vicreg compare old.npy new.parquet --permutations 199 --plot trees.png`
     """
-    from sag_vicreg.artifacts import align_all, read_embeddings
-    from sag_vicreg.cli.compare_tables import print_many, print_two
-    from sag_vicreg.errors import InputError, unknown_name
-    from sag_vicreg.figures.comparison import draw_many, draw_two
-    from sag_vicreg.figures.style import check_figure_path, save_figure
-    from sag_vicreg.structure import compare as compare_two
-    from sag_vicreg.structure import compare_all
+    from sag_vicreg.artifacts import check_writable, write_text
+    from sag_vicreg.cli.compare_large import (
+        bytes_of,
+        compare_large,
+        is_large,
+        open_tables,
+    )
+    from sag_vicreg.cli.compare_tables import print_many, print_moved, print_two
+    from sag_vicreg.decisions import Naming, movers_csv
+    from sag_vicreg.errors import InputError, unknown_name, visible
+    from sag_vicreg.structure import MATRIX_SCORES, TREES, compare_all, movements, neighborhood
     from sag_vicreg.structure import context as companions
-    from sag_vicreg.structure.scores import SCORES
 
+    columns = {
+        "vector_columns": vector_columns,
+        "id_column": id_column,
+        "label_column": label_column,
+    }
     if len(files) < 2:
         raise InputError(f"{len(files)} file given: comparing needs at least two")
     if context and len(files) > 2:
         raise InputError(f"--context compares two files, {len(files)} were given: name two")
+    if (movers or movers_table) and len(files) > 2:
+        raise InputError(f"--movers compares two files, {len(files)} were given: name two")
     if plot is not None:
+        from sag_vicreg.figures.comparison import draw_many, draw_two
+        from sag_vicreg.figures.style import check_figure_path, save_figure
+
         check_figure_path(plot)
-    if score not in SCORES:
-        raise unknown_name("score", score, SCORES)
-    names = _names(files)
-    read = [read_embeddings(path) for path in files]
-    sets = align_all(read, [str(path) for path in files])
-    vectors = [each.vectors for each in sets]
-    options: dict[str, Any] = {
-        "geometry": geometry,
-        "lca": lca,
-        "permutations": permutations,
-        "half_samples": half_samples,
-        "seed": seed,
-    }
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        matched_by = _matched_by(read, files)
-        if len(files) == 2:
-            found = compare_two(*vectors, names=(names[0], names[1]), **options)
-            extra = companions(*found.trees) if context else None
-            content = found.to_dict() | {"files": [str(path) for path in files]}
-            content["matched_by"] = matched_by
-            if extra is not None:
-                content["context"] = extra.to_dict()
-            figure = draw_two(found, (names[0], names[1])) if plot is not None else None
-        else:
-            table = compare_all(vectors, names=names, **options)
-            matrix = table.matrix(score)
-            content = table.to_dict() | {"matched_by": matched_by}
-            figure = draw_many(table, score) if plot is not None else None
-    for warning in caught:
-        typer.echo(f"warning: {warning.message}", err=True)
+    if movers_table is not None:
+        check_writable(movers_table)
+    if score not in MATRIX_SCORES:
+        raise unknown_name("score", score, MATRIX_SCORES)
+    if trees not in (None, "auto") and not str(trees).isdecimal():
+        raise InputError(f"--trees is '{trees}': give a number such as 100, 0 for none, or auto")
+    asked = not (anchors is None and memory is None and scheduler is None)
+    if asked or is_large(files, **columns):
+        compare_large(
+            open_tables(files, **columns),
+            as_json=as_json,
+            scheduler=scheduler,
+            unused={
+                "--plot": plot is not None,
+                "--movers": movers > 0 or movers_table is not None,
+                "--context": context,
+                "--permutations": permutations > 0,
+                "--half-samples": half_samples > 0,
+                "--trees": trees in ("auto", "0"),
+                "--join": join != "exact",
+            },
+            options={
+                "geometry": geometry,
+                "distance": forest_lca,
+                "anchors": 1_000 if anchors is None else anchors,
+                "leaves": leaves,
+                "trees": 40 if trees is None else int(trees),
+                "memory": None if memory is None else bytes_of(memory),
+                "seed": seed,
+            },
+        )
+        return
+    paths = [Path(where) for where in files]
+    names = short_names(paths)
+    read = read_files(files, **columns)
+    with warnings_as_lines():
+        joined = join_files(read, paths, how=join)
+        vectors = [each.vectors for each in joined.sets]
+        naming = Naming(joined.sets[0].ids, joined.sets[0].labels)
+        found = compare_all(
+            vectors,
+            names=names,
+            geometry=geometry,
+            lca=lca,
+            trees="auto" if trees == "auto" else TREES if trees is None else int(trees),
+            forest_lca=forest_lca,
+            permutations=permutations,
+            half_samples=half_samples,
+            seed=seed,
+        )
+        nearby = {places: neighborhood(*pair.trees) for places, pair in found.pairs.items()}
+        extra = companions(*found.any.trees) if context else None
+        moved = None
+        if movers or movers_table:
+            if found.any.forests is None:
+                raise InputError(f"--movers needs forests: {found.any.forest_left_out}")
+            moved = movements(*found.any.forests)
+        if plot is not None:
+            pair_names = (names[0], names[1])
+            figure = draw_two(found.any, pair_names) if len(files) == 2 else draw_many(found, score)
+            # Before anything is printed: whoever reads that may go away.
+            save_figure(figure, plot)
+    if moved is not None and movers_table is not None:
+        write_text(movers_table, movers_csv(moved, naming))
     if as_json:
+        content = found.to_dict() | {"files": [visible(where) for where in files]}
+        content["matched_by"] = joined.by
+        content["left_out"] = joined.left_out
+        for pair, near in zip(content["pairs"], nearby.values(), strict=True):
+            pair["neighborhood"] = asdict(near)
+        if extra is not None:
+            content["pairs"][0]["context"] = extra.to_dict()
+        if moved is not None:
+            content["pairs"][0]["movements"] = moved.to_dict(
+                ids=naming.ids, labels=naming.labels, count=movers
+            )
         typer.echo(json.dumps(content, indent=2, allow_nan=False))
     elif len(files) == 2:
-        print_two(found, extra, names, matched_by)
+        print_two(found.any, nearby[0, 1], extra, names, joined.by)
+        if moved is not None:
+            print_moved(moved, naming, most=movers)
     else:
-        print_many(table, score, matrix, matched_by)
-    if plot is not None and figure is not None:
-        save_figure(figure, plot)
+        print_many(found, score, joined.by)
+    if plot is not None:
         typer.echo(f"drew {plot}", err=True)
-
-
-def _matched_by(sets: "list[Embeddings]", files: list[Path]) -> str:
-    """Say how rows find each other; where only some files have ids, that may be by mistake."""
-    without = [str(path) for path, each in zip(files, sets, strict=True) if each.ids is None]
-    if not without:
-        return "id"
-    if len(without) < len(files):
-        warnings.warn(
-            f"{', '.join(without)} has no ids, so rows are matched by position; if the files list "
-            "their items in different orders, the scores mean nothing",
-            stacklevel=2,
-        )
-    return "position"
-
-
-def _names(files: list[Path]) -> tuple[str, ...]:
-    """Call files by their names, with as many folders before as tell them apart."""
-    for parts in range(1, max(len(path.parts) for path in files) + 1):
-        names = tuple("/".join(path.parts[-parts:]) for path in files)
-        if len(set(names)) == len(names):
-            return names
-    return tuple(f"{path} ({index})" for index, path in enumerate(files, 1))

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from sag_vicreg.cli.terminal import print_table
 from sag_vicreg.errors import InputError, require_train_extra
 
 app = typer.Typer(invoke_without_command=True)
@@ -47,12 +48,12 @@ def datasets(
     for entry in found:
         where = f"[dim]{escape(entry.problem)}[/]" if entry.problem else escape(entry.where)
         table.add_row(entry.name, entry.summary, where)
-    Console().print(table)
+    print_table(Console(), table)
 
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="A dataset's name, folder:PATH or parquet:PATH.")],
+    name: Annotated[str, typer.Argument(help="A dataset's name, folder:, parquet: or arrow:PATH.")],
     out: Annotated[Path, typer.Option(help="Where to draw: .png, .svg or .pdf.")],
     root: Root = None,
     split: Annotated[str, typer.Option(help="train, test or all.")] = "train",

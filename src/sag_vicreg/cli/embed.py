@@ -63,7 +63,7 @@ def embed(
     if out is None:
         if not Path(source).is_dir():
             raise InputError(
-                f"{source} is no run folder; to embed by a timm model, give --out FILE.parquet"
+                f"{source} is not a run folder; to embed by a timm model, give --out FILE.parquet"
             )
         out = Run(Path(source)).embedding_file(
             dataset, split, classes, max_images=max_images, seed=seed

@@ -1,10 +1,13 @@
 """``sag-vicreg evaluate``: embeddings and a class hierarchy in, scores by level out."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from sag_vicreg.cli.columns import IdColumn, Join, LabelColumn, VectorColumns, column_names
 
 
 def evaluate(
@@ -51,13 +54,17 @@ def evaluate(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Default: `results.json`, in the run folder if one run is given; "
-            "with --json and no run, nowhere."
+            help="Where to write the scores as JSON. Default: `results.json` in every run folder "
+            "that was given; nowhere for files."
         ),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the scores to this .png, .svg or .pdf.")
     ] = None,
+    vector_columns: VectorColumns = None,
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
+    join: Join = "exact",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """Score embeddings by level of a class hierarchy: k-NN, linear probe, Rand index, structure.
@@ -70,7 +77,7 @@ def evaluate(
     """
     from sag_vicreg.artifacts import check_writable, read_embeddings, write_json
     from sag_vicreg.cli.evaluate_tables import draw, print_comparison, print_one
-    from sag_vicreg.errors import InputError
+    from sag_vicreg.errors import InputError, visible
     from sag_vicreg.evaluation.inputs import open_inputs
     from sag_vicreg.evaluation.several import Evaluated, evaluate_inputs, grouped
     from sag_vicreg.figures.style import check_figure_path, save_figure
@@ -83,20 +90,28 @@ def evaluate(
         raise InputError(
             f"--view belongs to one input, {len(inputs)} were given: evaluate it alone"
         )
-    opened = open_inputs(inputs, train or ())
+    columns = column_names(
+        len(inputs), vector_columns=vector_columns, id_column=id_column, label_column=label_column
+    )
+    opened = open_inputs(inputs, train or (), columns=columns)
 
     def keep(done: Evaluated) -> None:
         """Write a run's own results at once: an interruption later costs only the rest."""
-        run = done.source.run
+        source = done.source
+        by = "" if source.train is None else f" by {source.train}"
+        typer.echo(f"scored {visible(f'{source.test}{by}')}", err=True)
+        run = source.run
         if run is not None and (len(opened) > 1 or out is None):
             write_json(run.results, done.to_dict())
+            typer.echo(f"wrote {visible(str(run.results))}", err=True)
 
     found = evaluate_inputs(
         opened,
         hierarchy,
         each=keep,
         warn=_warn,
-        view=None if view is None else read_embeddings(view),
+        view=None if view is None else read_embeddings(view, **asdict(columns[0])),
+        how=join,
         k=k,
         vote=vote,
         temperature=temperature,
@@ -111,11 +126,10 @@ def evaluate(
             "groups": [group.to_dict() for group in groups],
             "inputs": [done.to_dict() for done in found],
         }
-    if out is None and len(found) == 1 and first.source.run is not None:
-        out = first.source.run.results
-    elif out is not None or not as_json:
-        out = out or Path("results.json")
+    if out is not None:
         write_json(out, content)
+    if plot is not None:  # before anything is printed: whoever reads that may go away
+        save_figure(draw(groups), plot)
     if as_json:
         typer.echo(json.dumps(content, indent=2, allow_nan=False))
     elif len(found) == 1:
@@ -123,14 +137,15 @@ def evaluate(
     else:
         print_comparison(groups, first.hierarchy)
     if out is not None:
-        typer.echo(f"wrote {out}", err=True)
+        typer.echo(f"wrote {visible(str(out))}", err=True)
     if plot is not None:
-        save_figure(draw(groups), plot)
         typer.echo(f"drew {plot}", err=True)
 
 
 def _warn(line: str) -> None:
-    typer.secho(f"warning: {line}", err=True, fg="red", bold=True)
+    from sag_vicreg.errors import visible
+
+    typer.secho(f"warning: {visible(line)}", err=True, fg="red", bold=True)
 
 
 def _numbers(text: str | None) -> list[int] | None:

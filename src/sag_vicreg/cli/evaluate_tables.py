@@ -1,84 +1,86 @@
 """How ``sag-vicreg evaluate`` shows scores: tables on the terminal, panels of a figure."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sag_vicreg.evaluation import Agreement, Evaluation
-from sag_vicreg.evaluation.comparison import Group, best
-from sag_vicreg.evaluation.rand import RAND_NOTE
+from sag_vicreg.cli.terminal import print_table
+from sag_vicreg.evaluation import EvaluationScores
+from sag_vicreg.evaluation.comparison import Group, best_groups
+from sag_vicreg.scores import (
+    BY_CLUSTERS,
+    BY_LEVEL,
+    MEASURES,
+    MISSING,
+    Measure,
+    at_clusters,
+    at_level,
+    measure_of,
+    places,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Name in the results, title, whether a percentage.
-_MEASURES = (
-    ("knn", "k-NN accuracy, percent", True),
-    ("probe", "linear probe accuracy, percent", True),
-    ("rand", "Rand index", False),
-    ("ari", "adjusted Rand index", False),
-    ("nmi", "normalised mutual information", False),
-)
-_WITHOUT_LEVELS = {
-    "class_tree.pearson": "class tree, Pearson",
-    "class_tree.spearman": "class tree, Spearman",
-    "class_tree.kendall": "class tree, Kendall",
-    "label_free.rankme": "RankMe",
-    "label_free.alpha_req": "alpha-ReQ",
-    "label_free.uniformity": "uniformity",
-    "label_free.alignment": "alignment",
-}
-_AGREEMENT = {
-    "rand": "Rand index",
-    "by_chance": "  by chance",
-    "adjusted_rand": "adjusted Rand",
-    "nmi": "NMI",
-}
+    from sag_vicreg.figures.levels import Curve
+
+# What chance gives stands below what it is compared with.
+_CHANCE = {"knn": "majority", "probe": "majority", "rand": "rand_by_chance"}
+_BY_LEVEL = [each for each in MEASURES if each in {*BY_LEVEL, *_CHANCE.values()}]
 
 
-def print_one(found: Evaluation, name: str, tree: str) -> None:
+def print_one(found: EvaluationScores, name: str, tree: str) -> None:
     """Print one evaluation: scores by level, by number of clusters, and without levels."""
-    console = Console()
-    table = _table(f"{escape(name)}, hierarchy {escape(tree)}", "", _level_titles(found))
-    table.add_row("largest class, %", *_percents(found.majority), style="dim")
-    if found.knn is not None:
-        table.add_row("k-NN, %", *_percents(found.knn.accuracy))
-    if found.probe is not None:
-        table.add_row("linear probe, %", *_percents(found.probe.accuracy, found.probe.deviation))
-    for measure, title in _AGREEMENT.items():
-        scores = [f"{getattr(score, measure):.4f}" for score in found.rand.by_level]
-        table.add_row(title, *scores, style="dim" if measure == "by_chance" else None)
-    console.print(table)
-    if found.rand.by_count:
-        table = _table("finest level, by number of clusters", "clusters", _AGREEMENT.values())
-        for score in found.rand.by_count:
-            cells = [f"{getattr(score, measure):.4f}" for measure in _AGREEMENT]
-            table.add_row(str(score.n_clusters), *cells)
-        console.print(table)
-    _print_without_levels(console, [Group(name, (found,))])
+    console, group = Console(), Group(name, (found,))
+    title = f"{escape(name)}, hierarchy {escape(tree)}"
+    if len(found.n_classes) == 1:
+        _print_by_model(console, [group], title, "", _flat_rows(group))
+    else:
+        table = _table(title, "", _level_titles(found))
+        for measure in _BY_LEVEL:
+            if keys := list(places(group.scores, measure, "level").values()):
+                style = "dim" if MEASURES[measure].better is None else None
+                (cells,) = _cells(console, [group], keys)
+                table.add_row(_row_title(MEASURES[measure]), *cells, style=style)
+        print_table(console, table)
+        if found.rand.by_count:
+            agreement = [each for each in _BY_LEVEL if each in found.rand.by_count[0].scores()]
+            heads = [MEASURES[each].short for each in agreement]
+            table = _table("finest level, by number of clusters", "clusters", heads)
+            for count in places(group.scores, "rand", "clusters"):
+                (cells,) = _cells(console, [group], [at_clusters(m, count) for m in agreement])
+                table.add_row(str(count), *cells)
+            print_table(console, table)
+        _print_without_levels(console, [group])
     _print_settings(console, [found])
 
 
 def print_comparison(groups: Sequence[Group], tree: str) -> None:
-    """Print a table a measure: a row a model, mean and spread over seeds, the best in bold."""
+    """Print a table per measure: a row per model, averaged over seeds, the best in bold."""
     console = Console()
     first = groups[0].members[0]
-    levels = [f"level{level}" for level in range(1, len(first.n_classes) + 1)]
-    for measure, title, percent in _MEASURES:
-        names = [f"{measure}.{level}" for level in levels]
-        if any(names[0] in group.scores() for group in groups):
-            table = _table(f"{title}, hierarchy {escape(tree)}", "model", _level_titles(first))
-            for group, cells in zip(groups, _cells(console, groups, names, percent), strict=True):
-                table.add_row(_row_name(group), *cells)
-            console.print(table)
-    counts = [score.n_clusters for score in first.rand.by_count]
-    for measure, title in (("rand", "Rand index"), ("ari", "adjusted Rand index")):
-        rows = {f"{measure}.clusters{count}": str(count) for count in counts}
-        _print_by_model(console, groups, f"{title}, finest level", "clusters", rows)
-    _print_without_levels(console, groups)
+    title = f"hierarchy {escape(tree)}"
+    if len(first.n_classes) == 1:
+        _print_by_model(console, groups, title, "", _flat_rows(groups[0]))
+    else:
+        for measure in BY_LEVEL:
+            keys = [at_level(measure, place) for place in range(1, len(first.n_classes) + 1)]
+            if any(keys[0] in group.scores for group in groups):
+                entry = MEASURES[measure]
+                unit = ", percent" if entry.unit == "percent" else ""
+                table = _table(f"{entry.title}{unit}, {title}", "model", _level_titles(first))
+                for group, cells in zip(groups, _cells(console, groups, keys), strict=True):
+                    table.add_row(_row_name(group), *cells)
+                print_table(console, table)
+        for measure in BY_CLUSTERS:
+            keyed = places(groups[0].scores, measure, "clusters").items()
+            rows = {key: str(count) for count, key in keyed}
+            title = f"{MEASURES[measure].title}, finest level"
+            _print_by_model(console, groups, title, "clusters", rows)
+        _print_without_levels(console, groups)
     if not console.is_terminal:
         console.print("* the best", highlight=False)
     if any(len(group.members) > 1 for group in groups):
@@ -88,58 +90,41 @@ def print_comparison(groups: Sequence[Group], tree: str) -> None:
 
 def draw(groups: Sequence[Group]) -> "Figure":
     """Draw what the tables say: scores by level, and Rand indices by number of clusters."""
-    from sag_vicreg.figures.levels import (
-        RAND_RISES,
-        Curve,
-        count_panel,
-        draw_panels,
-        level_panel,
-    )
+    from sag_vicreg.figures.levels import Curve, count_panel, draw_panels, level_panel
 
-    first = groups[0].members[0]
+    first, every = groups[0].members[0], [key for group in groups for key in group.scores]
 
-    def curves(measure: str, places: Sequence[str]) -> list[Curve]:
-        found = []
-        for group in groups:
-            scores, spreads = group.scores(), group.deviations()
-            names = [f"{measure}.{place}" for place in places]
-            if all(name in scores for name in names):
-                deviations = [spreads[name] for name in names] if spreads else None
-                found.append(Curve(group.name, [scores[name] for name in names], deviations))
-        return found
-
-    def chance(scores: Sequence[Agreement]) -> list[float]:
-        return [score.by_chance for score in scores]
-
-    levels = [f"level{level}" for level in range(1, len(first.n_classes) + 1)]
-    counts = [score.n_clusters for score in first.rand.by_count]
-    clusters = [f"clusters{count}" for count in counts]
-    by_level: dict[str, dict[str, Any]] = {
-        "knn": {"percent": True, "chance": first.majority},
-        "probe": {"percent": True, "chance": first.majority},
-        "rand": {"chance": chance(first.rand.by_level), "note": RAND_RISES},
-        "ari": {},
-    }
-    titles = {"knn": "k-NN accuracy", "probe": "linear probe accuracy"}
-    titles |= {"rand": "Rand index", "ari": "adjusted Rand index"}
-    panels = [
-        level_panel(titles[measure], lines, first.n_classes, **options)
-        for measure, options in by_level.items()
-        if (lines := curves(measure, levels))
-    ]
-    if counts:
-        by_chance = chance(first.rand.by_count)
-        rand, ari = curves("rand", clusters), curves("ari", clusters)
-        panels += [
-            count_panel(
-                "Rand index, finest level", rand, counts, chance=by_chance, note=RAND_RISES
-            ),
-            count_panel("adjusted Rand index, finest level", ari, counts),
+    def curves(keys: Sequence[str]) -> "list[Curve]":
+        return [
+            Curve(group.name, [group.averages[key] for key in keys])
+            for group in groups
+            if all(key in group.scores for key in keys)
         ]
+
+    panels = []
+    for measure in [each for each in BY_LEVEL if each != "nmi"]:
+        keys = places(every, measure, "level").values()
+        if keys and (lines := curves(list(keys))):
+            chance = _chance(groups[0], keys)
+            panels.append(level_panel(MEASURES[measure], lines, first.n_classes, chance=chance))
+    for measure in BY_CLUSTERS:
+        if found := places(every, measure, "clusters"):
+            keys = found.values()
+            chance = _chance(groups[0], keys)
+            lines = curves(list(keys))
+            panels.append(count_panel(MEASURES[measure], lines, list(found), chance=chance))
     return draw_panels(panels)
 
 
-def _table(title: str, corner: str, columns: Any) -> Table:
+def _chance(group: Group, keys: Iterable[str]) -> list[float] | None:
+    """Return what chance alone gives, of the first model, where that is known."""
+    pairs = [key.rsplit(".", 1) for key in keys]
+    known = [group.scores.get(f"{_CHANCE.get(measure)}.{place}") for measure, place in pairs]
+    found = [value for value in known if value is not None]
+    return found if len(found) == len(known) else None
+
+
+def _table(title: str, corner: str, columns: Iterable[str]) -> Table:
     table = Table(title=title, title_justify="left")
     table.add_column(corner, overflow="fold")
     for column in columns:
@@ -147,8 +132,12 @@ def _table(title: str, corner: str, columns: Any) -> Table:
     return table
 
 
-def _level_titles(found: Evaluation) -> list[str]:
+def _level_titles(found: EvaluationScores) -> list[str]:
     return [f"level {level}\n{n} classes" for level, n in enumerate(found.n_classes, start=1)]
+
+
+def _row_title(entry: Measure) -> str:
+    return f"{entry.short}, %" if entry.unit == "percent" else entry.short
 
 
 def _row_name(group: Group) -> str:
@@ -156,49 +145,69 @@ def _row_name(group: Group) -> str:
     return escape(group.name) + seeds
 
 
-def _percents(values: Sequence[float], deviations: Sequence[float] | None = None) -> list[str]:
-    spreads: Sequence[float | None] = deviations or [None] * len(values)
-    return [_shown(value, spread, True) for value, spread in zip(values, spreads, strict=True)]
-
-
-def _cells(
-    console: Console, groups: Sequence[Group], names: Sequence[str], percent: bool
-) -> list[list[str]]:
+def _cells(console: Console, groups: Sequence[Group], keys: Sequence[str]) -> list[list[str]]:
     """Return the scores of each group, the best of each marked; in a pipe there is no bold."""
     mark = "[bold]{}[/]" if console.is_terminal else "*{}"
-    winners = {name: best(groups, name) if len(groups) > 1 else () for name in names}
-    rows = []
-    for group in groups:
-        scores, spreads = group.scores(), group.deviations()
-        cells = {name: _shown(scores.get(name), spreads.get(name), percent) for name in names}
-        rows.append(
-            [mark.format(c) if group.name in winners[name] else c for name, c in cells.items()]
-        )
-    return rows
+    winners = {key: best_groups(groups, key) if len(groups) > 1 else () for key in keys}
+    return [
+        [
+            mark.format(shown) if group.name in winners[key] else shown
+            for key in keys
+            for shown in [_shown(group, key)]
+        ]
+        for group in groups
+    ]
+
+
+def _shown(group: Group, key: str) -> str:
+    score, entry = group.averages.get(key), measure_of(key)
+    if score is None:
+        return MISSING
+    digits = 2 if entry.unit == "percent" else 4 if score.deviation is None else 3
+    text = f"{entry.factor * score.mean:.{digits}f}"
+    deviation = "" if score.deviation is None else f" ± {entry.factor * score.deviation:.{digits}f}"
+    return text + deviation
+
+
+def _flat_rows(group: Group) -> dict[str, str]:
+    """Name every score where classes have no groups: one table holds them all."""
+    rows: dict[str, str] = {}
+    for measure in _BY_LEVEL:
+        title = _row_title(MEASURES[measure])
+        rows |= dict.fromkeys(places(group.scores, measure, "level").values(), title)
+    for measure in BY_CLUSTERS:
+        for count, key in places(group.scores, measure, "clusters").items():
+            rows[key] = f"{MEASURES[measure].short}, {count} clusters"
+    return rows | _without_levels([group])
+
+
+def _without_levels(groups: Sequence[Group]) -> dict[str, str]:
+    chosen = [key for key in MEASURES if key.startswith(("class_tree.", "label_free."))]
+    present = (key for key in chosen if any(key in group.scores for group in groups))
+    return {key: MEASURES[key].title for key in present}
 
 
 def _print_without_levels(console: Console, groups: Sequence[Group]) -> None:
-    known = {name for group in groups for name in group.scores()}
-    rows = {name: title for name, title in _WITHOUT_LEVELS.items() if name in known}
+    rows = _without_levels(groups)
     _print_by_model(console, groups, "structure, and measures without labels", "", rows)
 
 
 def _print_by_model(
     console: Console, groups: Sequence[Group], title: str, corner: str, rows: Mapping[str, str]
 ) -> None:
-    """Print a column a model, for scores that are many."""
+    """Print a column per model, for scores that are many."""
     if rows:
         table = _table(title, corner, map(_row_name, groups))
-        columns = _cells(console, groups, list(rows), percent=False)
+        columns = _cells(console, groups, list(rows))
         for name, *cells in zip(rows.values(), *columns, strict=True):
             table.add_row(name, *cells)
-        console.print(table)
+        print_table(console, table)
 
 
-def _print_settings(console: Console, every: Sequence[Evaluation]) -> None:
+def _print_settings(console: Console, every: Sequence[EvaluationScores]) -> None:
     first = every[0]
     training = f", {first.n_train:,} for training" if first.n_train else ""
-    lines = [f"{first.n_test:,} test points{training}"]
+    lines = [f"{first.n_test:,} test points of {first.n_classes[-1]:,} classes{training}"]
     if first.knn is None or first.probe is None:
         lines.append(
             "no training embeddings, so no k-NN and no linear probe: give --train, or for a run "
@@ -219,16 +228,7 @@ def _print_settings(console: Console, every: Sequence[Evaluation]) -> None:
         lines.append(
             f"the graph of neighbours was in {pieces} pieces, tied by their nearest points"
         )
-    if first.class_tree is not None:
-        lines.append("class tree: LCA levels of the centroids' Ward tree against the hierarchy's")
-    lines.append(RAND_NOTE)
+    shown_keys = (key for each in every for key in each.scores())
+    lines += dict.fromkeys(caveat for key in shown_keys if (caveat := measure_of(key).caveat))
     for line in lines:
         console.print(line, style="dim", highlight=False)
-
-
-def _shown(value: float | None, deviation: float | None, percent: bool) -> str:
-    if value is None:
-        return "-"
-    factor, digits = (100, 2) if percent else (1, 4 if deviation is None else 3)
-    text = f"{factor * value:.{digits}f}"
-    return text if deviation is None else f"{text} ± {factor * deviation:.{digits}f}"

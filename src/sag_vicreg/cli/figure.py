@@ -16,7 +16,7 @@ def figure(
     ],
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(help="Run folders, or results for rand-*."),
+        typer.Argument(help="Run folders, results for rand-*, or what an earlier figure kept."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Where to draw: .png, .svg or .pdf.  [default: NAME.png]")
@@ -33,13 +33,16 @@ def figure(
 ) -> None:
     """Draw a figure of the paper from trained models and saved results.
 
+    What it shows is kept beside it, as NAME.npz, and can be drawn again without the models.
+
     Example: `sag-vicreg figure separability --out figure5.png`
     """
-    from sag_vicreg.experiments.drawings import Sources, draw_figure, figure_name
+    from sag_vicreg.figures.data import SUFFIX
     from sag_vicreg.figures.style import check_figure_path, save_figure
+    from sag_vicreg.reproduce.drawings import FigureSources, draw_figure, figure_name
 
     figure = figure_name(name)
     out = check_figure_path(out or Path(f"{name}.png"))
-    sources = Sources(runs or (), dataset, classes, query, seed, count)
-    save_figure(draw_figure(figure, sources), out)
+    sources = FigureSources(runs or (), dataset, classes, query, seed, count)
+    save_figure(draw_figure(figure, sources, keep=out.with_suffix(SUFFIX)), out)
     typer.echo(f"wrote {out}")

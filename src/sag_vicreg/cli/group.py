@@ -7,6 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from sag_vicreg.cli.terminal import UNWRITABLE, let_go_of_output
 from sag_vicreg.errors import InputError
 
 # Click's, or that of the copy newer versions of typer bring along: both call it so.
@@ -38,6 +39,12 @@ def _one_line() -> Iterator[None]:
             raise
         command = "sag-vicreg" if error.ctx is None else error.ctx.command_path
         _refuse(f"{error.format_message().rstrip('.')}: see `{command} --help`", error)
+    except OSError as error:
+        # Files are written elsewhere, where the error gets their name: this is the output.
+        if error.errno not in UNWRITABLE or error.filename is not None:
+            raise
+        let_go_of_output()
+        _refuse(f"cannot write the output: {error.strerror}; send it elsewhere", error)
 
 
 def _refuse(message: str, cause: Exception) -> None:

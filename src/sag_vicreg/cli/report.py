@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from sag_vicreg.cli.columns import IdColumn, Join, LabelColumn, VectorColumns, column_names
+
 
 def report(
     sources: Annotated[
@@ -22,15 +24,25 @@ def report(
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     max_points: Annotated[int, typer.Option(help="Most images on the map.")] = 10_000,
+    trees: Annotated[
+        int,
+        typer.Option(
+            help="Trees of the forest similarity, a multiple of 4; 0 leaves it out.", min=0
+        ),
+    ] = 100,
     half_samples: Annotated[
-        int, typer.Option(help="Random halves behind each spread; 0 for none.")
+        int, typer.Option(help="Random halves behind the spread of single trees; 0 for none.")
     ] = 8,
-    seed: Annotated[int, typer.Option(min=0, help="Of maps and samples.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of maps, samples and forests.")] = 0,
+    vector_columns: VectorColumns = None,
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
+    join: Join = "exact",
 ) -> None:
     """Write one self-contained HTML page: scores, trees, maps, neighbours, training, recipe.
 
-    The page needs no network and no server. Two embedding files of the same images are compared;
-    a run shows its training; a folder of runs shows them all.
+    The page needs no network and no server. Two embedding files of the same images are compared,
+    the verdict first; a run shows its training; a folder of runs shows them all.
 
     `sag-vicreg report runs/vicreg runs/sag-vicreg --out report.html`
     """
@@ -43,7 +55,15 @@ def report(
         embeddings=embeddings,
         title=title,
         max_points=max_points,
+        trees=trees,
         half_samples=half_samples,
         seed=seed,
+        join=join,
+        columns=column_names(
+            len(sources),
+            vector_columns=vector_columns,
+            id_column=id_column,
+            label_column=label_column,
+        ),
     )
     typer.echo(str(page))

@@ -5,13 +5,14 @@ from typing import Annotated
 
 import typer
 
+from sag_vicreg.cli.removed import refuse_replication
+
 
 def reproduce(
     targets: Annotated[
         list[str],
         typer.Argument(
-            help="table1 ... table5, fig4a, fig4b, overhead; or lr-search, halves, trend-3000, "
-            "ablation, levels, trend-10000, or replication for all of those in order."
+            help="Any of table1 ... table5, fig4a, fig4b and overhead.",
         ),
     ],
     dataset: Annotated[
@@ -34,9 +35,9 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="Folder of models, results and tables; reused.")] = Path(
         "reproduction"
     ),
-    published: Annotated[Path, typer.Option(help="Folder of results that count as done.")] = Path(
-        "docs/replication/runs"
-    ),
+    published: Annotated[
+        Path | None, typer.Option(help="Folder of published results, which count as done.")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Tasks at once.")] = 1,
     cluster: Annotated[
         str | None, typer.Option(help="Send tasks out through submitit: slurm or local.")
@@ -54,10 +55,7 @@ def reproduce(
     no_run: Annotated[
         bool, typer.Option("--no-run", help="Print what is finished and start nothing.")
     ] = False,
-    publish: Annotated[
-        bool,
-        typer.Option("--publish", help="Copy results to --published and rewrite the page there."),
-    ] = False,
+    publish: Annotated[bool, typer.Option("--publish", hidden=True)] = False,
 ) -> None:
     """Reproduce tables and figures of the paper, at its scale or at one that finishes on a CPU.
 
@@ -65,26 +63,37 @@ def reproduce(
 
     Example: `sag-vicreg reproduce table1 table2 --dataset cifar100 --scale cpu --seeds 3`
     """
-    from sag_vicreg.experiments import Choices, Reproduction, Store, Workers, parse_options
+    refuse_replication(targets, publish=publish)
+    from sag_vicreg.artifacts import check_writable
+    from sag_vicreg.reproduce import (
+        Campaign,
+        Choices,
+        Store,
+        WorkerPool,
+        parse_options,
+        plan_targets,
+    )
 
-    reproduction = Reproduction(
-        Store(out, (published,)),
-        Workers(jobs, cluster, parse_options(cluster_option or [])),
-        Choices(
-            scale=scale,
-            datasets=dataset or (),
-            pretrain=pretrain or (),
-            methods=methods or (),
-            seeds=seeds,
-            images=images,
-            overrides=set_ or (),
-        ),
+    campaign = Campaign(
+        Store(out, (published,) if published else ()),
+        WorkerPool(jobs, cluster, parse_options(cluster_option or [])),
         echo=typer.echo,
         style=format_,
     )
+    choices = Choices(
+        scale=scale,
+        datasets=dataset or (),
+        pretrain=pretrain or (),
+        methods=methods or (),
+        seeds=seeds,
+        images=images,
+        overrides=set_ or (),
+    )
+    planned = plan_targets(targets, choices, campaign.store.results())
+    check_writable(out / "workers.log")
     if dry_run:
-        reproduction.estimate(targets)
+        campaign.estimate(planned)
         return
-    complete = reproduction.reproduce(targets, run=not no_run, publish=publish)
-    if not complete and not no_run:
+    complete = [campaign.finish(target, run=not no_run) for target in planned]
+    if not all(complete) and not no_run:
         raise typer.Exit(1)

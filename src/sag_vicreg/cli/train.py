@@ -16,7 +16,7 @@ def train(
     ] = None,
     scale: Annotated[
         str | None,
-        typer.Option(help="`paper` (default), `cpu` (minutes on two cores) or `smoke` (seconds)."),
+        typer.Option(help="`cpu` (default, minutes on two cores), `paper` or `smoke` (seconds)."),
     ] = None,
     overrides: Annotated[
         list[str] | None,
@@ -42,6 +42,17 @@ def train(
     accelerator: Annotated[
         str, typer.Option(help="Lightning's accelerator: `auto`, `cpu`, `gpu`.")
     ] = "auto",
+    logger: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Log to `csv`, `wandb` or `mlflow` as well, or to a Lightning logger of your own, "
+            "`module:Class`; repeat for several."
+        ),
+    ] = None,
+    callback: Annotated[
+        list[str] | None,
+        typer.Option(help="A Lightning callback of your own, `module:Class`; repeat for several."),
+    ] = None,
     show: Annotated[
         bool, typer.Option("--show", help="Print the complete recipe and train nothing.")
     ] = False,
@@ -53,7 +64,7 @@ def train(
     `sag-vicreg train --resume runs/sag`
     """
     from sag_vicreg.artifacts import Run
-    from sag_vicreg.recipes import load_recipe
+    from sag_vicreg.recipes import DEFAULT_SCALE, load_recipe
 
     if resume is not None:
         if recipe or scale or overrides or out:
@@ -65,7 +76,9 @@ def train(
     elif recipe is None:
         raise InputError("name a recipe (--recipe shapes/sag-vicreg) or a run (--resume RUN)")
     else:
-        chosen = load_recipe(recipe, scale=scale, overrides=overrides or [])
+        chosen = load_recipe(
+            recipe, scale=scale, overrides=overrides or [], default_scale=DEFAULT_SCALE
+        )
         name = re.sub(r"[/:]+", "-", chosen.name) + f"-{chosen.scale}-seed{chosen.seed}"
         folder = out or Path("runs") / name
     if show:
@@ -74,15 +87,20 @@ def train(
 
     require_train_extra("train")
     from sag_vicreg.training import train as run_training
+    from sag_vicreg.training.extensions import make_callback, make_logger
+    from sag_vicreg.training.run import is_first_process
 
     run = run_training(
         chosen,
         folder,
         resume=resume is not None,
         root=data,
+        loggers=[make_logger(name, folder) for name in logger or []],
+        callbacks=[make_callback(name) for name in callback or []],
         devices=devices,
         nodes=nodes,
         strategy=strategy,
         accelerator=accelerator,
     )
-    typer.echo(f"trained {chosen.name} ({chosen.scale}): {run.backbone}")
+    if is_first_process():
+        typer.echo(f"trained {chosen.name} ({chosen.scale}): {run.backbone}")

@@ -11,10 +11,7 @@ from sag_vicreg.data.catalog import (
 from sag_vicreg.data.dataset import ImageDataset
 from sag_vicreg.data.resize import resize_squares
 from sag_vicreg.data.views import (
-    IMAGE_MEAN,
-    IMAGE_STD,
     VIEW_KINDS,
-    TwoViews,
     ViewDraw,
     Views,
     denormalize,
@@ -23,12 +20,9 @@ from sag_vicreg.data.views import (
 )
 
 __all__ = [
-    "IMAGE_MEAN",
-    "IMAGE_STD",
     "VIEW_KINDS",
     "Availability",
     "ImageDataset",
-    "TwoViews",
     "ViewDraw",
     "Views",
     "available",

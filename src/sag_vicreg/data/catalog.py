@@ -2,8 +2,8 @@
 
 import os
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -13,50 +13,20 @@ from numpy.typing import NDArray
 from sag_vicreg.data.dataset import ImageDataset
 from sag_vicreg.data.decode import decode_squares
 from sag_vicreg.data.resize import resize_squares
-from sag_vicreg.data.sources.caltech256 import load_caltech256
-from sag_vicreg.data.sources.cifar100 import load_cifar100
-from sag_vicreg.data.sources.digits import DIGITS_SIZE, load_digits
-from sag_vicreg.data.sources.folders import load_folder
-from sag_vicreg.data.sources.imagenet import load_imagenet, load_imagenet1k, load_imagenet100
-from sag_vicreg.data.sources.parquet import load_parquet
 from sag_vicreg.data.sources.records import Records, Request
-from sag_vicreg.data.sources.shapes import load_shapes
 from sag_vicreg.data.splits import SPLITS, Classes, balanced_subset, class_indices
 from sag_vicreg.errors import InputError, unknown_name
 from sag_vicreg.progress import track
+from sag_vicreg.published import PUBLISHED_SIZE
+from sag_vicreg.recipes import DATASETS, DatasetEntry, find_dataset
 
 # Images that take more bytes than this once decoded stay on disk.
 RESIDENT_LIMIT = 2**30
-# Size of photographs where nobody asked for one.
-PHOTOGRAPH_SIZE = 224
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A dataset of the catalog: how it is loaded, and its folder under the data root, if any."""
-
-    name: str
-    summary: str
-    load: Callable[[Request], Records]
-    folder: str | None = None
-
-
-CATALOG = (
-    Entry("shapes", "drawn here: 9,600 / 2,400 images of 32 px, 48 classes", load_shapes),
-    Entry("digits", "scikit-learn's 1,797 handwritten digits, split 80/20", load_digits),
-    Entry("cifar100", "50,000 / 10,000 images of 32 px, 100 classes", load_cifar100, "cifar100"),
-    Entry("caltech256", "photographs, 256 classes, split 80/20", load_caltech256, "caltech256"),
-    Entry("imagenet100", "photographs, the paper's 100 classes", load_imagenet100, "imagenet"),
-    Entry("imagenet1k", "photographs, all 1,000 classes", load_imagenet1k, "imagenet"),
-    Entry("imagenet", "imagenet1k, or imagenet100 where only that is", load_imagenet, "imagenet"),
-    Entry("folder:PATH", "class folders, with train/ and test/ or split 80/20", load_folder),
-    Entry("parquet:PATH", "parquet with an image column, likewise", load_parquet),
-)
 
 
 def dataset_names() -> tuple[str, ...]:
     """Every name ``load_dataset`` takes."""
-    return tuple(entry.name for entry in CATALOG)
+    return tuple(DATASETS)
 
 
 def load_dataset(
@@ -109,7 +79,7 @@ def load_dataset(
         raise InputError(f"seed is {seed}: give 0 or more")
     entry, folder = _find(name, root)
     request = Request(folder, split, seed, image_size, classes, max_images)
-    records = entry.load(request)
+    records = read(entry, request)
     chosen = class_indices(records.class_names, classes)
     records = records.select(np.flatnonzero(np.isin(records.labels, chosen)))
     records = records.select(balanced_subset(records.labels, max_images, seed=seed))
@@ -150,7 +120,7 @@ def check_dataset(name: str, *, root: str | Path | None = None) -> None:
     entry, folder = _find(name, root)
     if folder is not None:
         for split in ("train", "test"):
-            entry.load(Request(folder, split, 0, None, "all", None))
+            read(entry, Request(folder, split, 0, None, "all", None))
 
 
 @dataclass(frozen=True)
@@ -166,7 +136,7 @@ class Availability:
 def available(root: str | Path | None = None) -> list[Availability]:
     """Look for every named dataset under ``root`` (``$SAG_VICREG_DATA`` by default)."""
     found = []
-    for entry in CATALOG:
+    for entry in DATASETS.values():
         any_path = entry.name.endswith(":PATH")
         where, problem = "any path" if any_path else "nowhere", None
         if not any_path:
@@ -181,21 +151,32 @@ def available(root: str | Path | None = None) -> list[Availability]:
     return found
 
 
+def read(entry: DatasetEntry, request: Request) -> Records:
+    """Read a dataset's records with the source it names."""
+    module, _, function = entry.source.partition(".")
+    records: Records = getattr(import_module(f"sag_vicreg.data.sources.{module}"), function)(
+        request
+    )
+    return records
+
+
 def data_root(folder: str) -> Path | None:
     """Find the place of ``folder`` under ``$SAG_VICREG_DATA``, where that is set."""
     above = os.environ.get("SAG_VICREG_DATA")
     return Path(above) / folder if above else None
 
 
-def _find(name: str, root: str | Path | None) -> tuple[Entry, Path | None]:
+def _find(name: str, root: str | Path | None) -> tuple[DatasetEntry, Path | None]:
     """Find the catalog's entry for ``name``, and the folder or file to read."""
     kind, colon, path = name.partition(":")
-    entry = next((e for e in CATALOG if e.name == (f"{kind}:PATH" if colon else name)), None)
+    entry = find_dataset(name)
     if entry is None:
         raise unknown_name("dataset", name, dataset_names())
     if root is not None and (colon or entry.folder is None):
         why = "names its own path" if colon else "is built in and reads no files"
-        raise InputError(f"{name} {why}: leave root out, or name your images as folder:{root}")
+        raise InputError(
+            f"{name} {why}: leave --data (root) out, or name your images as folder:{root}"
+        )
     if colon:
         if not path:
             raise InputError(f"'{name}' names no path: write {kind}:PATH")
@@ -209,23 +190,23 @@ def _find(name: str, root: str | Path | None) -> tuple[Entry, Path | None]:
             found = found / entry.folder
     if found is None:
         raise InputError(
-            f"where is {name}? Give its folder as root, or set SAG_VICREG_DATA to the folder "
-            f"above {entry.folder}/"
+            f"where is {name}? Set SAG_VICREG_DATA to the folder above {entry.folder}/; `train` "
+            "and `embed` also take --data, and Python functions root"
         )
     if not found.exists():
         raise InputError(f"{name}: {found} does not exist")
     return entry, found
 
 
-def _own_size(entry: Entry, records: Records, skip_corrupt: bool) -> int:
+def _own_size(entry: DatasetEntry, records: Records, skip_corrupt: bool) -> int:
     """Size of the images where nobody asked for one: the first one's short side, 224 at most."""
     if records.pixels is not None:
-        return DIGITS_SIZE if entry.name == "digits" else int(records.pixels.shape[-1])
+        return entry.default_size or int(records.pixels.shape[-1])
     assert records.encoded is not None
     first = 0
     if skip_corrupt:
         first = next((i for i, fine in enumerate(records.encoded.readable()) if fine), 0)
-    return min(PHOTOGRAPH_SIZE, *records.encoded.open(first).size)
+    return min(PUBLISHED_SIZE, *records.encoded.open(first).size)
 
 
 def _decode(

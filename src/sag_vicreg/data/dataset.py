@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 from torch import Tensor
 
@@ -45,6 +45,59 @@ class ImageDataset:
     image_size: int
     pixels: Tensor | None = field(default=None, repr=False)
     encoded: EncodedImages | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        images: ArrayLike | Tensor,
+        labels: Sequence[str] | Sequence[int] | None = None,
+        *,
+        ids: Sequence[str] | None = None,
+        name: str = "own",
+    ) -> "ImageDataset":
+        """Make a dataset of images in memory.
+
+        Parameters
+        ----------
+        images : uint8 (n, 3, size, size) or (n, size, size, 3)
+            Square colour images.
+        labels
+            A class per image, by name or number; nothing is learnt from it.
+        ids
+            A name per image; by default its row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> ImageDataset.of(np.zeros((10, 32, 32, 3), np.uint8), ["cat", "dog"] * 5).class_names
+        ('cat', 'dog')
+        """
+        pixels = torch.as_tensor(np.asarray(images))
+        if pixels.ndim == 4 and pixels.shape[-1] == 3 and pixels.shape[1] != 3:
+            pixels = pixels.permute(0, 3, 1, 2)
+        n, *shape = pixels.shape if pixels.ndim else (0,)
+        if pixels.dtype != torch.uint8 or not n or shape[:1] != [3] or len(set(shape[1:])) != 1:
+            raise InputError(
+                f"images are {pixels.dtype} of shape {tuple(pixels.shape)}: give uint8 values, "
+                "(n, 3, size, size) or (n, size, size, 3)"
+            )
+        names = ["unlabelled"] * n if labels is None else [str(label) for label in labels]
+        keys = [f"{row:06d}" for row in range(n)] if ids is None else [str(key) for key in ids]
+        if not len(names) == len(set(keys)) == n:
+            raise InputError(
+                f"{n} images with {len(names)} labels and {len(set(keys))} different ids: give one "
+                "of each per image"
+            )
+        classes, indices = np.unique(names, return_inverse=True)
+        return cls(
+            name=name,
+            split="all",
+            class_names=tuple(classes.tolist()),
+            labels=torch.from_numpy(indices.astype(np.int64)),
+            ids=keys,
+            image_size=int(shape[1]),
+            pixels=pixels.contiguous(),
+        )
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +23,6 @@ from sag_vicreg.progress import progress_bar
 
 # Raise it when decoding changes, so that older caches are not read.
 _CACHE_VERSION = 1
-# Decoding quicker than this is not worth a file.
-_WORTH_CACHING_SECONDS = 1.0
 # Images handed to a worker at a time, and from how many such parts on workers are worth starting.
 _PART = 256
 _WORTH_WORKERS = 8
@@ -65,7 +62,6 @@ def decode_squares(
     cached = _read(path)
     if cached is not None and (skip_corrupt or len(cached[1]) == len(encoded)):
         return cached
-    start = time.perf_counter()
     pixels = torch.empty(len(encoded), 3, size, size, dtype=torch.uint8)
     kept: list[int] = []
     with progress_bar(f"decoding {name}", len(encoded)) as advance:
@@ -76,8 +72,7 @@ def decode_squares(
             kept += part.kept
             advance(len(part.kept) + len(part.errors))
     pixels, indices = pixels[: len(kept)], np.array(kept, dtype=np.int64)
-    if time.perf_counter() - start > _WORTH_CACHING_SECONDS:
-        _write(path, pixels, indices)
+    _write(path, pixels, indices)
     return pixels, indices
 
 

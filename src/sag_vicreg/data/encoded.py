@@ -121,10 +121,15 @@ class EncodedImages:
                 yield True
 
 
+# Whatever a file is called, only these are decoded: for some others Pillow starts a program, such
+# as Ghostscript for an EPS file that calls itself PNG.
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+
+
 def decode_rgb(data: bytes, name: str) -> Image.Image:
     """Decode ``data`` as an RGB image; grey, palette, CMYK, alpha and 16-bit are converted."""
     try:
-        image: Image.Image = Image.open(io.BytesIO(data))
+        image: Image.Image = Image.open(io.BytesIO(data), formats=FORMATS)
         image.load()
     except Exception as error:  # decoders of damaged bytes raise what they like
         raise CorruptImageError(

@@ -2,7 +2,7 @@
 
 from sag_vicreg.evaluation.class_tree import ClassTreeScores, class_tree_similarity
 from sag_vicreg.evaluation.knn import KNNScores, hierarchical_knn
-from sag_vicreg.evaluation.overall import Evaluation, evaluate
+from sag_vicreg.evaluation.overall import EvaluationScores, evaluate
 from sag_vicreg.evaluation.probe import ProbeScores, hierarchical_probe
 from sag_vicreg.evaluation.rand import Agreement, RandScores, rand_index
 from sag_vicreg.evaluation.unlabelled import (
@@ -17,7 +17,7 @@ from sag_vicreg.evaluation.unlabelled import (
 __all__ = [
     "Agreement",
     "ClassTreeScores",
-    "Evaluation",
+    "EvaluationScores",
     "KNNScores",
     "LabelFree",
     "ProbeScores",

@@ -8,7 +8,7 @@ is half the number of edges between the two classes: 1 for siblings, ``n_levels`
 meet only at the root.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from sag_vicreg.evaluation.checks import check_vectors
 from sag_vicreg.evaluation.levels import labels_by_level
 from sag_vicreg.hierarchy import Hierarchy
 from sag_vicreg.structure import Tree, ward_tree
+
+_CORRELATIONS = ("pearson", "spearman", "kendall")
 
 
 @dataclass(frozen=True)
@@ -34,17 +36,14 @@ class ClassTreeScores:
     ties: int
     """Merges of the Ward tree that had another choice as good."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the correlations and settings as plain values."""
-        return {
-            "pearson": self.pearson,
-            "spearman": self.spearman,
-            "kendall": self.kendall,
-            "n_classes": self.n_classes,
-            "lca": "level",
-            "geometry": self.geometry,
-            "ties": self.ties,
-        }
+    def scores(self) -> dict[str, float]:
+        """Return the correlations by their flat keys."""
+        return {f"class_tree.{name}": getattr(self, name) for name in _CORRELATIONS}
+
+    def settings(self) -> dict[str, Any]:
+        """Return what was correlated."""
+        rest = {name: value for name, value in asdict(self).items() if name not in _CORRELATIONS}
+        return {"lca": "level", **rest}
 
 
 def class_tree_similarity(

@@ -1,12 +1,25 @@
 """What a user points at: embedding files and run folders, named and grouped for comparison."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from sag_vicreg.artifacts import Embeddings, Run, read_embeddings, split_of, training_file
+from sag_vicreg.artifacts import (
+    ColumnNames,
+    Contents,
+    EmbeddingFile,
+    Embeddings,
+    Run,
+    Source,
+    distinct_names,
+    is_dataset_folder,
+    read_contents,
+    read_embeddings,
+    training_file,
+)
 from sag_vicreg.errors import InputError
 from sag_vicreg.hierarchy import Hierarchy, hierarchy_names, load_hierarchy
 from sag_vicreg.recipes import Recipe, load_recipe
@@ -23,20 +36,34 @@ class Input:
     test: Path
     train: Path | None
     run: Run | None = None
+    """Where its results are kept: of a run folder that was given as such."""
     recipe: Recipe | None = None
+    contents: Contents | None = None
+    columns: ColumnNames = field(default_factory=ColumnNames)
+
+    @property
+    def dataset(self) -> str | None:
+        """The dataset whose images these are, where the file or its run says so."""
+        if self.contents is not None:
+            return self.contents.dataset
+        return None if self.recipe is None else self.recipe.dataset.name
 
     def read(self) -> tuple[Embeddings, Embeddings | None]:
         """Return the test set and, where there is one, the training set."""
-        train = None if self.train is None else read_embeddings(self.train)
-        return read_embeddings(self.test), train
+        columns = asdict(self.columns)
+        train = None if self.train is None else read_embeddings(self.train, **columns)
+        return read_embeddings(self.test, **columns), train
 
 
-def open_inputs(specs: Sequence[str], train: Sequence[Path] = ()) -> list[Input]:
+def open_inputs(
+    specs: Sequence[str], train: Sequence[Path] = (), *, columns: Sequence[ColumnNames] = ()
+) -> list[Input]:
     """Find the embeddings behind each of ``specs``, ``PATH`` or ``NAME=PATH``.
 
     A path is an embedding file or a run folder, whose embeddings of its dataset's test split are
-    taken, and those of the training split beside them. Runs whose recipes differ in nothing but
-    the seed get one name, that of their method.
+    taken, and those of the training split beside them: by what the files say of themselves, not by
+    their names. Runs whose recipes differ in nothing but the seed get one name, that of their
+    method.
 
     Parameters
     ----------
@@ -45,20 +72,27 @@ def open_inputs(specs: Sequence[str], train: Sequence[Path] = ()) -> list[Input]
     train
         Training embeddings, one file for each of ``specs`` in their order; none where the run
         folders bring their own.
+    columns
+        What the columns of each input's files are; what a run folder holds needs no telling.
     """
     if train and len(train) != len(specs):
         raise InputError(
             f"{len(train)} --train for {len(specs)} inputs: give one for each, in the same order"
         )
     given = [_split(spec) for spec in specs]
-    opened = [_open(path) for _, path in given]
+    opened = [_open(path, with_train=not train) for _, path in given]
     names = _group_names([name for name, _ in given], opened)
     named = list(zip(names, (found.test for found in opened), strict=True))
     for name, test in named:
         if named.count((name, test)) > 1:
             raise InputError(f"{test} is named twice as '{name}': once is enough")
     return [
-        Input(name, found.test, train[i] if train else found.train, found.run, found.recipe)
+        replace(
+            found,
+            name=name,
+            train=train[i] if train else found.train,
+            columns=columns[i] if columns and found.recipe is None else ColumnNames(),
+        )
         for i, (name, found) in enumerate(zip(names, opened, strict=True))
     ]
 
@@ -68,12 +102,12 @@ def find_hierarchy(
 ) -> tuple[str, Hierarchy]:
     """Return the class tree to use and what to call it.
 
-    The one asked for; else that of the runs' dataset; else no groups at all, every label that
-    occurs a class of the only level.
+    The one asked for; else that of the dataset the files are of; else no groups at all, every
+    label that occurs a class of the only level.
     """
     if name is not None:
         return name, load_hierarchy(name)
-    datasets = {None if each.recipe is None else each.recipe.dataset.name for each in inputs}
+    datasets = {each.dataset for each in inputs}
     if len(datasets) == 1 and (dataset := datasets.pop()) in hierarchy_names():
         assert dataset is not None
         return dataset, load_hierarchy(dataset)
@@ -99,87 +133,51 @@ def _split(spec: str) -> tuple[str | None, Path]:
     return name, Path(path)
 
 
-def _open(path: Path) -> Input:
-    if path.is_dir():
-        run = Run(path)
-        if not run.recipe.is_file():
-            raise InputError(f"{path} is not a run, it has no recipe.yaml: name an embedding file")
-        recipe = load_recipe(run.recipe)
-        test = _test_file(run, recipe)
-        return Input("", test, _training_file(test), run, recipe)
-    run = Run(path.parent.parent)
-    if path.parent == run.embeddings and run.recipe.is_file():
-        return Input("", path, _training_file(path), None, load_recipe(run.recipe))
-    return Input("", path, None)
+def _open(path: Path, *, with_train: bool) -> Input:
+    if path.is_dir() and not is_dataset_folder(path):
+        run = Run.open(path)
+        return _with_train(run.test_file(), with_train, run, run.read_recipe())
+    recipe = Run(path.parent.parent).recipe
+    inside = path.parent.name == Run(path.parent.parent).embeddings.name and recipe.is_file()
+    test = EmbeddingFile(path, read_contents(path) if path.is_file() else None)
+    return _with_train(test, with_train, None, load_recipe(recipe) if inside else None)
 
 
-def _test_file(run: Run, recipe: Recipe) -> Path:
-    dataset = recipe.dataset
-    whole = run.embedding_file(dataset.name, "test", "all", seed=dataset.seed)
-    tests = [path for path in run.embedding_files() if split_of(path) == "test"]
-    if whole in tests:
-        return whole
-    if len(tests) == 1:
-        return tests[0]
-    if tests:
-        raise InputError(
-            f"{run.folder} has several: {', '.join(p.name for p in tests)}; name one by its path"
-        )
-    raise InputError(
-        f"{run.folder} has no test embeddings: make them with "
-        f"`sag-vicreg embed {run.folder} --dataset {recipe.dataset.name}`, "
-        "and once more with --split train for k-NN and probe"
-    )
-
-
-def _training_file(test: Path) -> Path | None:
-    """Find the training split's file beside the test split's, where there is one."""
-    beside = training_file(test) if split_of(test) == "test" else None
-    return beside if beside is not None and beside.is_file() else None
+def _with_train(test: EmbeddingFile, wanted: bool, run: Run | None, recipe: Recipe | None) -> Input:
+    train = training_file(test) if wanted else None
+    return Input("", test.path, None if train is None else train.path, run, recipe, test.contents)
 
 
 def _group_names(given: Sequence[str | None], opened: Sequence[Input]) -> list[str]:
-    """Name inputs as asked; seeds of one recipe by their method; all else told apart.
+    """Name inputs as asked; seeds of one recipe alike, by their method; all else told apart.
 
     Inputs of one name are averaged, so no two come to one by accident.
     """
-    by_method: dict[str, list[Input]] = {}
-    for each in opened:
-        if each.recipe is not None:
-            by_method.setdefault(each.recipe.method.name, []).append(each)
-    files = [each.test for each in opened if each.recipe is None]
-    taken = {name for name in given if name is not None}
-    names = []
-    for name, each in zip(given, opened, strict=True):
-        if name is not None:
-            names.append(name)
-        elif each.recipe is None:
-            own = _shortest_name(each.test, files)
-            names.append(str(each.test) if own in taken or own in by_method else own)
-        elif _are_seeds(by_method[each.recipe.method.name]):
-            method = each.recipe.method.name
-            names.append(f"{method} (runs)" if method in taken else method)
-        else:
-            where = each.test if each.run is None else each.run.folder
-            names.append(f"{each.recipe.method.name} ({where})")
-    return names
+    families: dict[Any, list[int]] = {}
+    for place, (name, each) in enumerate(zip(given, opened, strict=True)):
+        families.setdefault(place if name is not None else _family(each, place), []).append(place)
+    # Two seeds of one recipe would count as one: such are no family but inputs of their own.
+    groups: list[list[int]] = []
+    for members in families.values():
+        seeds = {r.seed for m in members if (r := opened[m].recipe) is not None}
+        whole = len(members) == 1 or len(seeds) == len(members)
+        groups += [members] if whole else [[member] for member in members]
+    names = distinct_names([_source(given[members[0]], opened[members[0]]) for members in groups])
+    found = dict.fromkeys(range(len(opened)), "")
+    for members, name in zip(groups, names, strict=True):
+        found.update(dict.fromkeys(members, name))
+    return list(found.values())
 
 
-def _are_seeds(inputs: Sequence[Input]) -> bool:
-    """Whether these are one recipe's models of different seeds, each with the same images."""
-    recipes = [each.recipe for each in inputs if each.recipe is not None]
-    alike = {recipe.model_copy(update={"seed": 0}).digest() for recipe in recipes}
-    images = {each.test.name for each in inputs}
-    return len(alike) == len(images) == 1 and len({r.seed for r in recipes}) == len(recipes)
+def _family(each: Input, place: int) -> Any:
+    """Return what inputs have in common that are seeds of one model, with the same images."""
+    if each.recipe is None:
+        return place
+    images = each.test.name if each.contents is None else each.contents.images
+    return each.recipe.model_copy(update={"seed": 0}).digest(), images
 
 
-def _shortest_name(path: Path, among: Sequence[Path]) -> str:
-    """Return the end of the path, as long as tells it from the others."""
-    for whole, others in (
-        (path.with_suffix(""), [other.with_suffix("") for other in among]),
-        (path, among),
-    ):
-        for parts in range(1, len(path.parts) + 1):
-            if sum(other.parts[-parts:] == whole.parts[-parts:] for other in others) == 1:
-                return str(Path(*whole.parts[-parts:]))
-    return str(path)
+def _source(given: str | None, each: Input) -> Source:
+    path = each.test if each.run is None else each.run.folder
+    recipe = None if each.recipe is None else each.recipe.model_copy(update={"seed": 0})
+    return Source(path, recipe, given)

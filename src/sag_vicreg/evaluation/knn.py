@@ -12,8 +12,13 @@ from sag_vicreg.evaluation.checks import check_same_dimension, check_vectors
 from sag_vicreg.evaluation.levels import labels_by_level
 from sag_vicreg.evaluation.neighbors import Neighbors, nearest
 from sag_vicreg.hierarchy import Hierarchy
+from sag_vicreg.scores import by_level
 
 Vote = Literal["plain", "weighted"]
+VOTERS = 20
+"""Neighbours that vote, where nobody says."""
+TEMPERATURE = 0.07
+"""Of the weighted vote, where nobody says."""
 # Distances closer than this are equal for float32: which neighbour is the k-th is then a toss-up.
 NEAR_TIE = 1e-6
 # Votes are counted in blocks of about this many cells (rows x classes).
@@ -34,8 +39,12 @@ class KNNScores:
     predictions: NDArray[np.int64] = field(repr=False, compare=False)
     """Predicted group of each query at each level, (n_levels, n_test)."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the scores and settings as plain values."""
+    def scores(self) -> dict[str, float]:
+        """Return the accuracy by level."""
+        return by_level("knn", self.accuracy)
+
+    def settings(self) -> dict[str, Any]:
+        """Return how the vote was taken."""
         return {
             "metric": "cosine",
             "k": self.k,
@@ -52,9 +61,9 @@ def hierarchical_knn(
     test_labels: ArrayLike,
     hierarchy: Hierarchy,
     *,
-    k: int = 20,
+    k: int = VOTERS,
     vote: Vote = "plain",
-    temperature: float = 0.07,
+    temperature: float = TEMPERATURE,
 ) -> KNNScores:
     """Classify each test point by its nearest training points, at every level of the hierarchy.
 

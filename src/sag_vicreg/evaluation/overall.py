@@ -1,25 +1,26 @@
-"""Everything this room measures, of one set of embeddings."""
+"""Everything this subpackage measures, of one set of embeddings."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sag_vicreg.artifacts import Embeddings, align
+from sag_vicreg.artifacts import Embeddings, ScoreFile, join
 from sag_vicreg.errors import InputError
 from sag_vicreg.evaluation.class_tree import ClassTreeScores, class_tree_similarity
-from sag_vicreg.evaluation.knn import KNNScores, Vote, hierarchical_knn
+from sag_vicreg.evaluation.knn import TEMPERATURE, VOTERS, KNNScores, Vote, hierarchical_knn
 from sag_vicreg.evaluation.levels import labels_by_level
 from sag_vicreg.evaluation.probe import ProbeScores, hierarchical_probe
-from sag_vicreg.evaluation.rand import RandScores, check_clustering, rand_index
+from sag_vicreg.evaluation.rand import NEIGHBORS, RandScores, check_clustering, rand_index
 from sag_vicreg.evaluation.unlabelled import LabelFree, label_free
 from sag_vicreg.hierarchy import Hierarchy
+from sag_vicreg.scores import by_level
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class EvaluationScores:
     """Scores of one set of embeddings; those that need a training set are None without one."""
 
     n_classes: tuple[int, ...]
@@ -34,27 +35,40 @@ class Evaluation:
     class_tree: ClassTreeScores | None
     label_free: LabelFree
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all scores as plain values; by level they are called ``level1``, ``level2`` ..."""
-        content: dict[str, Any] = {
-            "n_test": self.n_test,
-            "n_train": self.n_train,
-            "n_classes": _by_level(self.n_classes),
-            "majority": _by_level(self.majority),
-        }
-        if self.knn is not None:
-            content["knn"] = _by_level(self.knn.accuracy) | self.knn.to_dict()
-        if self.probe is not None:
-            content["probe"] = _by_level(self.probe.accuracy) | self.probe.to_dict()
-        content |= self.rand.to_dict()
-        if self.class_tree is not None:
-            content["class_tree"] = self.class_tree.to_dict()
-        content["label_free"] = self.label_free.to_dict()
-        return content
+    def scores(self) -> dict[str, float]:
+        """Return every score by its key in :mod:`sag_vicreg.scores`."""
+        found = by_level("majority", self.majority)
+        for part in self._by_labels().values():
+            found |= part.scores()
+        return found | self.label_free.scores()
 
+    def deviations(self) -> dict[str, float]:
+        """Return the deviation of scores that are means over repetitions."""
+        return {} if self.probe is None else self.probe.deviations()
 
-def _by_level(values: Sequence[Any]) -> dict[str, Any]:
-    return {f"level{level}": value for level, value in enumerate(values, start=1)}
+    def result(self, name: str, *, images: Mapping[str, Any], hierarchy: str) -> ScoreFile:
+        """Return what a file of results holds: scores, and apart from them how they were taken."""
+        settings = {each: part.settings() for each, part in self._by_labels().items()}
+        n_classes = list(self.n_classes)
+        return ScoreFile(
+            kind="evaluation",
+            method=name,
+            images=images,
+            options={
+                "hierarchy": hierarchy,
+                "n_train": self.n_train,
+                "n_classes": n_classes,
+                **settings,
+            },
+            n_images=self.n_test,
+            scores=self.scores(),
+            deviations=self.deviations(),
+        )
+
+    def _by_labels(self) -> dict[str, KNNScores | ProbeScores | RandScores | ClassTreeScores]:
+        taken = {"knn": self.knn, "probe": self.probe, "rand": self.rand}
+        every = {**taken, "class_tree": self.class_tree}
+        return {name: part for name, part in every.items() if part is not None}
 
 
 def evaluate(
@@ -63,13 +77,13 @@ def evaluate(
     *,
     train: Embeddings | None = None,
     view: Embeddings | None = None,
-    k: int = 20,
+    k: int = VOTERS,
     vote: Vote = "plain",
-    temperature: float = 0.07,
+    temperature: float = TEMPERATURE,
     seeds: Sequence[int] = (0,),
-    n_neighbors: int = 10,
+    n_neighbors: int = NEIGHBORS,
     cluster_counts: Sequence[int] | None = None,
-) -> Evaluation:
+) -> EvaluationScores:
     """Score embeddings against a class hierarchy, level by level, and without labels.
 
     Parameters
@@ -91,7 +105,7 @@ def evaluate(
 
     Returns
     -------
-    Evaluation
+    EvaluationScores
 
     Warns
     -----
@@ -106,7 +120,7 @@ def evaluate(
         raise InputError("seeds is empty: give at least one")
     # What is wrong with the last measure is said before the first is taken.
     check_clustering(len(test), n_neighbors, cluster_counts)
-    other = None if view is None else align(test, view, names=("test", "view"))[1].vectors
+    other = None if view is None else join([test, view], ("test", "view")).sets[1].vectors
     levels = labels_by_level(test.labels, hierarchy, len(test), "test")
     sizes = [np.unique(level, return_counts=True)[1] for level in levels]
     knn, probe = None, None
@@ -115,7 +129,7 @@ def evaluate(
         sets = (train.vectors, train.labels, test.vectors, test.labels, hierarchy)
         knn = hierarchical_knn(*sets, k=k, vote=vote, temperature=temperature)
         probe = hierarchical_probe(*sets, seeds=seeds)
-    return Evaluation(
+    return EvaluationScores(
         n_classes=tuple(len(size) for size in sizes),
         n_test=len(test),
         n_train=None if train is None else len(train),

@@ -17,6 +17,7 @@ from sag_vicreg.evaluation.levels import labels_by_level
 from sag_vicreg.evaluation.softmax import Floats, Ints, SoftmaxStack
 from sag_vicreg.hierarchy import Hierarchy
 from sag_vicreg.progress import track
+from sag_vicreg.scores import Score, averages, by_level
 
 LEARNING_RATES = (0.01, 0.05, 0.25)
 HELD_OUT = 0.1
@@ -45,21 +46,29 @@ class ProbeScores:
     @property
     def accuracy(self) -> tuple[float, ...]:
         """Mean over seeds."""
-        return tuple(np.mean(self.by_seed, axis=0).tolist())
+        return tuple(score.mean for score in self._over_seeds())
 
     @property
     def deviation(self) -> tuple[float, ...] | None:
         """Standard deviation over seeds (n - 1); None for one seed."""
-        if len(self.seeds) == 1:
-            return None
-        return tuple(np.std(self.by_seed, axis=0, ddof=1).tolist())
+        found = tuple(s.deviation for s in self._over_seeds() if s.deviation is not None)
+        return found or None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the scores and settings as plain values."""
+    def _over_seeds(self) -> list[Score]:
+        return list(averages([by_level("probe", seed) for seed in self.by_seed]).values())
+
+    def scores(self) -> dict[str, float]:
+        """Return the accuracy by level, a mean over seeds."""
+        return by_level("probe", self.accuracy)
+
+    def deviations(self) -> dict[str, float]:
+        """Return the deviation over seeds, by level; nothing for one seed."""
+        return by_level("probe", self.deviation or ())
+
+    def settings(self) -> dict[str, Any]:
+        """Return how it was trained, seed by seed."""
         return {
             "seeds": list(self.seeds),
-            "accuracy": list(self.accuracy),
-            "deviation": None if self.deviation is None else list(self.deviation),
             "by_seed": [list(row) for row in self.by_seed],
             "learning_rates": [list(row) for row in self.learning_rates],
             "rounds": [list(row) for row in self.rounds],

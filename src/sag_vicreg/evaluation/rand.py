@@ -12,13 +12,10 @@ from sag_vicreg.evaluation.checks import check_vectors
 from sag_vicreg.evaluation.levels import labels_by_level
 from sag_vicreg.evaluation.spectral import spectral_clusterings
 from sag_vicreg.hierarchy import Hierarchy
+from sag_vicreg.scores import CLUSTER_COUNTS, at_clusters, at_level
 
-CLUSTER_COUNTS = tuple(range(20, 201, 20))
-
-RAND_NOTE = (
-    "Chance alone raises the plain Rand index with the number of clusters, as most pairs are then "
-    "apart in both partitions: compare models at one number, or read the adjusted Rand index."
-)
+NEIGHBORS = 10
+"""Of the graph that is clustered, where nobody says."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +31,15 @@ class Agreement:
     nmi: float
     """Normalised mutual information, by the arithmetic mean of the entropies."""
 
+    def scores(self) -> dict[str, float]:
+        """Return the scores by the keys of their measures."""
+        return {
+            "rand": self.rand,
+            "rand_by_chance": self.by_chance,
+            "ari": self.adjusted_rand,
+            "nmi": self.nmi,
+        }
+
 
 @dataclass(frozen=True)
 class RandScores:
@@ -48,25 +54,21 @@ class RandScores:
     """Pieces the k-NN graph was in; where above 1, they were tied to their nearest points."""
     seed: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return each score by ``level1`` ... and ``clusters20`` ..., and the settings."""
-        named = {f"level{level}": score for level, score in enumerate(self.by_level, start=1)}
-        named |= {f"clusters{score.n_clusters}": score for score in self.by_count}
-        scores: dict[str, Any] = {
-            measure: {name: getattr(score, measure) for name, score in named.items()}
-            for measure in ("rand", "by_chance", "adjusted_rand", "nmi")
-        }
-        scores["rand"] |= {
+    def scores(self) -> dict[str, float]:
+        """Return each score by its flat key: ``rand.level1``, ``ari.clusters20``."""
+        found: dict[str, float] = {}
+        for level, each in enumerate(self.by_level, start=1):
+            found |= {at_level(measure, level): v for measure, v in each.scores().items()}
+        for each in self.by_count:
+            found |= {at_clusters(m, each.n_clusters): v for m, v in each.scores().items()}
+        return found
+
+    def settings(self) -> dict[str, Any]:
+        """Return how the clusters were made."""
+        return {
             "affinity": f"{self.n_neighbors} nearest neighbours by cosine",
             "components": self.components,
             "seed": self.seed,
-            "note": RAND_NOTE,
-        }
-        return {
-            "rand": scores["rand"],
-            "rand_by_chance": scores["by_chance"],
-            "ari": scores["adjusted_rand"],
-            "nmi": scores["nmi"],
         }
 
 
@@ -87,14 +89,13 @@ def rand_index(
     hierarchy: Hierarchy,
     *,
     cluster_counts: Sequence[int] | None = None,
-    n_neighbors: int = 10,
+    n_neighbors: int = NEIGHBORS,
     seed: int = 0,
 ) -> RandScores:
     """Compare spectral clusters of an embedding with its labels, at every level.
 
-    Chance alone raises the plain Rand index with the number of clusters: most pairs are then apart
-    in both partitions. Each score therefore comes with what chance gives, with the adjusted Rand
-    index and with normalised mutual information.
+    Chance alone raises the plain Rand index with the number of clusters, so each score comes with
+    what chance gives, with the adjusted Rand index and with normalised mutual information.
 
     Parameters
     ----------

@@ -2,13 +2,14 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from sag_vicreg.errors import InputError
+from sag_vicreg.artifacts import Embeddings, join
+from sag_vicreg.errors import InputError, visible
 from sag_vicreg.evaluation.comparison import Group
 from sag_vicreg.evaluation.inputs import NO_GROUPS, Input, by_name, find_hierarchy
-from sag_vicreg.evaluation.overall import Evaluation, evaluate
+from sag_vicreg.evaluation.overall import EvaluationScores, evaluate
 
 
 @dataclass(frozen=True)
@@ -16,18 +17,17 @@ class Evaluated:
     """An input, its scores, and what the class tree behind them is called."""
 
     source: Input
-    scores: Evaluation
+    scores: EvaluationScores
     hierarchy: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the scores and what they are scores of as plain values."""
-        test, train = self.source.test, self.source.train
-        return {
-            "name": self.source.name,
-            "hierarchy": self.hierarchy,
-            "files": {"test": str(test), "train": None if train is None else str(train)},
-            **self.scores.to_dict(),
+        """Return what a file of results holds of it."""
+        files = {"test": self.source.test, "train": self.source.train}
+        images = {
+            part: None if path is None else visible(str(path)) for part, path in files.items()
         }
+        result = self.scores.result(self.source.name, images=images, hierarchy=self.hierarchy)
+        return asdict(result)
 
 
 def evaluate_inputs(
@@ -36,6 +36,8 @@ def evaluate_inputs(
     *,
     each: Callable[[Evaluated], None] = lambda done: None,
     warn: Callable[[str], None] = warnings.warn,
+    view: Embeddings | None = None,
+    how: str = "exact",
     **options: Any,
 ) -> list[Evaluated]:
     """Evaluate the inputs one after the other.
@@ -50,10 +52,15 @@ def evaluate_inputs(
         Told each as soon as it is done.
     warn
         Told what is doubtful about an input, in one line that names its file.
+    view
+        Another view of the images of the only input.
+    how
+        What to do where the inputs' ids do not agree, as in :func:`~sag_vicreg.artifacts.join`.
     options
         Of :func:`~sag_vicreg.evaluation.evaluate`.
     """
     sets = [source.read() for source in inputs]
+    sets, view = _same_images(inputs, sets, view, how=how, warn=warn)
     labels = [part.labels for pair in sets for part in pair if part is not None]
     name, tree = find_hierarchy(hierarchy, inputs, labels)
     if name == NO_GROUPS:
@@ -63,7 +70,7 @@ def evaluate_inputs(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             try:
-                scores = evaluate(test, tree, train=train, **options)
+                scores = evaluate(test, tree, train=train, view=view, **options)
             except InputError as error:
                 raise InputError(f"{source.test}: {error}") from error
             done.append(Evaluated(source, scores, name))
@@ -71,6 +78,28 @@ def evaluate_inputs(
             warn(f"{source.test}: {warning.message}")
         each(done[-1])
     return done
+
+
+def _same_images(
+    inputs: Sequence[Input],
+    sets: Sequence[tuple[Embeddings, Embeddings | None]],
+    view: Embeddings | None,
+    *,
+    how: str,
+    warn: Callable[[str], None],
+) -> tuple[list[tuple[Embeddings, Embeddings | None]], Embeddings | None]:
+    """Keep to images that all inputs and the view have; alone, an input is taken as it is."""
+    tests = [test for test, _ in sets] + ([] if view is None else [view])
+    names = [str(source.test) for source in inputs] + ([] if view is None else ["the view"])
+    if len(tests) == 1:
+        return list(sets), view
+    joined = join(tests, names, how=how)
+    note = joined.note(names)
+    if note is None:
+        return list(sets), view
+    warn(note)
+    pairs = zip(joined.sets[: len(sets)], sets, strict=True)
+    return [(test, train) for test, (_, train) in pairs], None if view is None else joined.sets[-1]
 
 
 def grouped(evaluated: Sequence[Evaluated]) -> list[Group]:

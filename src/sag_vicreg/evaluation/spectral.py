@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
+from threadpoolctl import threadpool_limits
 
 from sag_vicreg.evaluation.checks import Array, unit_rows
 from sag_vicreg.evaluation.neighbors import nearest
@@ -49,17 +50,24 @@ def spectral_clusterings(
     to the point nearest to it outside, and their number is reported.
     """
     wanted = sorted(set(counts))
-    graph = _knn_graph(vectors, n_neighbors)
-    graph, components = _connect(graph, vectors)
-    embedding = _eigenvectors(graph, wanted[-1], seed)
-    labels = {
-        count: _kmeans(embedding[:, :count], count, seed)
-        for count in track(wanted, "spectral clustering")
-    }
+    from sklearn.cluster import KMeans  # noqa: F401 - a library is limited only once it is loaded
+
+    # How a sum is split over threads decides its last bits, those decide where k-means starts, and
+    # that the clusters.
+    with threadpool_limits(1):
+        graph = knn_graph(vectors, n_neighbors)
+        graph, components = connect(graph, vectors)
+    with threadpool_limits(1):  # again, for what the search of neighbours has loaded
+        embedding = _eigenvectors(graph, wanted[-1], seed)
+        labels = {
+            count: _kmeans(embedding[:, :count], count, seed)
+            for count in track(wanted, "spectral clustering")
+        }
     return Clusterings(labels, components)
 
 
-def _knn_graph(vectors: Array, n_neighbors: int) -> sparse.csr_array:
+def knn_graph(vectors: Array, n_neighbors: int) -> sparse.csr_array:
+    """Join each point to its nearest by cosine, (n, n), both ways by the mean."""
     n = len(vectors)
     found = nearest(vectors, vectors, n_neighbors)
     starts = np.arange(0, n * n_neighbors + 1, n_neighbors)
@@ -72,7 +80,7 @@ def _knn_graph(vectors: Array, n_neighbors: int) -> sparse.csr_array:
     return graph
 
 
-def _connect(graph: sparse.csr_array, vectors: Array) -> tuple[sparse.csr_array, int]:
+def connect(graph: sparse.csr_array, vectors: Array) -> tuple[sparse.csr_array, int]:
     """Tie the pieces of the graph together, each by one edge to its nearest point outside.
 
     As in Borůvka's spanning tree, every round at least halves the number of pieces.

@@ -24,9 +24,10 @@ class LabelFree:
     alignment: float | None
     """None where only one view was given."""
 
-    def to_dict(self) -> dict[str, float | None]:
-        """Return the measures as plain values."""
-        return asdict(self)
+    def scores(self) -> dict[str, float]:
+        """Return the measures there are by their flat keys."""
+        found = {f"label_free.{name}": value for name, value in asdict(self).items()}
+        return {key: value for key, value in found.items() if value is not None}
 
 
 def label_free(vectors: ArrayLike, view: ArrayLike | None = None) -> LabelFree:

@@ -1,54 +1,58 @@
-"""Figure 6: class centroids of unseen classes in the plane, one panel a model."""
+"""Figure 6: class centroids of unseen classes in the plane, one panel per model."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sag_vicreg.figures.data import FigureData
 from sag_vicreg.figures.labels import place_labels
-from sag_vicreg.figures.style import MARKERS, PALETTE, figure_style
+from sag_vicreg.figures.style import figure_style, look
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw_centroids(
-    panels: Mapping[str, NDArray[np.floating]],
-    names: Sequence[str],
-    *,
-    groups: Mapping[str, Sequence[str]],
-) -> "Figure":
-    """Draw one scatter a model; classes of the named ``groups`` are coloured and written out.
+@dataclass(frozen=True)
+class Centroids(FigureData):
+    """Of each model a title and the place of every class; of each class its name and group.
 
-    Parameters
-    ----------
-    panels
-        Title to (n_classes, 2) coordinates.
-    names
-        (n_classes,) class names.
-    groups
-        Group title to the names of its classes; the rest stay small and grey.
+    A class of no group (an empty text) stays small, grey and without its name.
     """
-    from matplotlib.figure import Figure
 
-    named = [name for members in groups.values() for name in members]
-    rest = ~np.isin(names, named)
-    index = {name: position for position, name in enumerate(names)}
-    with figure_style():
-        figure = Figure(figsize=(5.6 * len(panels), 5.4))
-        axes = figure.subplots(1, len(panels), squeeze=False)[0]
-        for axis, (title, xy) in zip(axes, panels.items(), strict=True):
-            axis.scatter(*xy[rest].T, s=9, color="#BBBBBB", label="other classes")
-            for order, (group, members) in enumerate(groups.items()):
-                rows = [index[name] for name in members]
-                axis.scatter(
-                    *xy[rows].T, s=42, color=PALETTE[order], marker=MARKERS[order], label=group
-                )
-            axis.set(title=title, xticks=[], yticks=[])
-            axis.margins(0.12)
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(groups) + 1)
-        for axis, xy in zip(axes, panels.values(), strict=True):
-            place_labels(axis, xy[[index[name] for name in named]], named)
-    return figure
+    titles: Annotated[NDArray[np.str_], "U", "m"]
+    places: Annotated[NDArray[np.floating], "f", "m c 2"]
+    names: Annotated[NDArray[np.str_], "U", "c"]
+    groups: Annotated[NDArray[np.str_], "U", "c"]
+
+    def draw(self) -> "Figure":
+        """Draw one scatter per model; classes of a group are coloured and written out."""
+        from matplotlib.figure import Figure
+
+        groups = list(dict.fromkeys(group for group in self.groups if group))
+        members = {group: np.flatnonzero(self.groups == group) for group in groups}
+        named = np.concatenate([np.empty(0, np.intp), *members.values()])
+        with figure_style():
+            figure = Figure(figsize=(5.6 * len(self.titles), 5.4))
+            axes = figure.subplots(1, len(self.titles), squeeze=False)[0]
+            for axis, title, xy in zip(axes, self.titles, self.places, strict=True):
+                rest = xy[self.groups == ""]
+                if len(rest):
+                    axis.scatter(*rest.T, s=9, color="#BBBBBB", label="other classes")
+                for order, (group, rows) in enumerate(members.items()):
+                    color, marker = look(order)
+                    axis.scatter(*xy[rows].T, s=42, color=color, marker=marker, label=group)
+                axis.set(title=title, xticks=[], yticks=[])
+                axis.margins(0.12)
+            handles, labels = axes[0].get_legend_handles_labels()
+            columns = min(len(labels), 3 * len(self.titles))
+            figure.legend(
+                handles,
+                [label.replace("_", " ") for label in labels],
+                loc="outside lower center",
+                ncols=max(1, columns),
+            )
+            for axis, xy in zip(axes, self.places, strict=True):
+                place_labels(axis, xy[named], self.names[named].tolist())
+        return figure

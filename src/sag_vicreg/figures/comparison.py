@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from sag_vicreg.figures.trees import draw_comparison, draw_matrix
+from sag_vicreg.scores import COPHENETIC, LCA, measure_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -13,44 +14,39 @@ if TYPE_CHECKING:
 _WHOLE, _TOP = 150, 60
 _COLOURED = 6
 
-_LABELS = {
-    "pearson": "LCA similarity, Pearson",
-    "spearman": "LCA similarity, Spearman",
-    "kendall": "LCA similarity, Kendall",
-    "d1_to_p2": "cophenetic similarity, tree of row to distances of column",
-    "d2_to_p1": "cophenetic similarity, tree of column to distances of row",
-}
-
 
 def draw_two(found: "Comparison", names: tuple[str, str]) -> "Figure":
     """Draw two compared sets: tanglegram, both dendrograms, joint LCA histogram."""
-    from sag_vicreg.structure import cut, dendrogram, joint_table, untangle
+    from sag_vicreg.structure import cut, dendrogram, joint_table, untangle, verdict
 
     one, other = found.trees
     facing = untangle(one, other)
     top = _WHOLE if found.n <= _WHOLE else _TOP
-    pearson, spearman, kendall, d1_to_p2, d2_to_p1 = found.values()
+    scores = found.flat()
+    five = "; ".join(
+        f"{name}: {', '.join(f'{measure_of(key).heading} {scores[key]:.3f}' for key in keys)}"
+        for name, keys in ((f"LCA {found.lca_distance}", LCA), ("cophenetic", COPHENETIC))
+    )
     return draw_comparison(
         dendrogram(one, order=facing.order_a, top=top),
         dendrogram(other, order=facing.order_b, top=top),
         cut(one, min(_COLOURED, found.n - 1)),
         joint_table(one, other, found.lca_distance).histogram(),
         names=names,
-        title=(
-            f"LCA {found.lca_distance}: Pearson {pearson:.3f}, Spearman {spearman:.3f}, "
-            f"Kendall {kendall:.3f}; cophenetic {d1_to_p2:.3f} and {d2_to_p1:.3f}; "
-            f"geometry {found.geometry}, n = {found.n:,}"
-        ),
+        title=f"{verdict(found)}\n{five}; geometry {found.geometry}, n = {found.n:,}",
         lca=found.lca_distance,
     )
 
 
 def draw_many(found: "Comparisons", score: str) -> "Figure":
     """Draw one score of every two sets as a heat map."""
-    pair = found.pairs[0, 1]
+    from sag_vicreg.structure import MATRIX_SCORES
+
+    pair, key = found.any, MATRIX_SCORES[score]
+    sides = ", row first" if key in COPHENETIC else ""
     return draw_matrix(
         found.matrix(score),
         names=found.names,
         title=f"n = {pair.n:,}, geometry {pair.geometry}",
-        label=_LABELS[score],
+        label=measure_of(key).title + sides,
     )

@@ -8,36 +8,36 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.text import Annotation
 
-# Offset in points from the marker's centre, and the text's own corner that stands there.
-_SIDES = (
-    ((4, 3), "left", "bottom"),
-    ((4, -3), "left", "top"),
-    ((-4, 3), "right", "bottom"),
-    ((-4, -3), "right", "top"),
-    ((0, 5), "center", "bottom"),
-    ((0, -5), "center", "top"),
-)
+Floats = NDArray[np.floating]
+
+# Where a name may stand: to which side of its point, and how many points from its centre.
+_SIDES = ((1, 1), (1, -1), (-1, 1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0))
+_FAR = (4.0, 10.0, 18.0, 28.0, 40.0)
+# From here on a line leads from the name to its point.
+_LED = 9.0
 # Half a marker, in points: a name keeps clear of the points it does not belong to.
 _MARKER = 4.0
+# A name outside the frame is worse than one across several others.
+_OUTSIDE = 1e6
 
 
-def place_labels(axis: "Axes", xy: NDArray[np.floating], names: Sequence[str]) -> None:
-    """Write ``names`` beside the points ``xy``, each at the first side that is free.
+def place_labels(axis: "Axes", xy: Floats, names: Sequence[str]) -> None:
+    """Write ``names`` beside the points ``xy``, each at the nearest place that is free.
 
-    One greedy pass over six sides, enough for a few dozen names. Where no side is free the one
-    with the fewest collisions is taken. The layout must be final: call it when all else is drawn.
+    One greedy pass over eight sides and five distances, enough for a few dozen names. Where no
+    place is free the one that covers the least is taken, inside the frame. The layout must be
+    final: call it when all else is drawn.
     """
     from matplotlib.patheffects import withStroke
 
     figure = axis.get_figure(root=True)
     assert figure is not None
     figure.draw_without_rendering()
-    pixels = axis.transData.transform(xy)
-    half = _MARKER * figure.dpi / 72
+    scale = figure.dpi / 72
+    points = axis.transData.transform(xy)
     # Boxes are (left, bottom, right, top) in pixels.
-    taken = np.concatenate([pixels - half, pixels + half], axis=1)
+    taken = np.concatenate([points - _MARKER * scale, points + _MARKER * scale], axis=1)
     frame = np.array(axis.bbox.extents)
     for row, name in enumerate(names):
         text = axis.annotate(
@@ -45,35 +45,44 @@ def place_labels(axis: "Axes", xy: NDArray[np.floating], names: Sequence[str]) -
             xy[row],
             xytext=(0, 0),
             textcoords="offset points",
+            ha="center",
+            va="center",
             fontsize=7,
             # A white halo keeps a name readable across points and other names.
             path_effects=[withStroke(linewidth=2, foreground="white")],
         )
         # Else the name would move the layout its place was computed in.
         text.set_in_layout(False)
-        costs, boxes = zip(*(_try(text, side, taken, frame, row) for side in _SIDES), strict=True)
-        best = int(np.argmin(costs))
-        _move(text, _SIDES[best])
+        box = np.asarray(text.get_window_extent().extents)
+        size = box[2:] - box[:2]
+        middles, far = _places(points[row], size, scale)
+        boxes = np.concatenate([middles - size / 2, middles + size / 2], axis=1)
+        covered = _covered(boxes, np.delete(taken, row, axis=0), frame)
+        best = int(np.argmin(covered))
+        text.set_position(tuple((middles[best] - points[row]) / scale))
+        if far[best] >= _LED:
+            axis.annotate(
+                "",
+                xy[row],
+                xytext=tuple((middles[best] - points[row]) / scale),
+                textcoords="offset points",
+                arrowprops={"arrowstyle": "-", "color": "#999999", "linewidth": 0.5},
+                zorder=0.5,
+            ).set_in_layout(False)
         taken = np.vstack([taken, boxes[best]])
 
 
-def _move(text: "Annotation", side: tuple[tuple[int, int], str, str]) -> None:
-    offset, horizontal, vertical = side
-    text.set_position(offset)
-    text.set(horizontalalignment=horizontal, verticalalignment=vertical)
+def _places(point: Floats, size: Floats, scale: float) -> tuple[Floats, Floats]:
+    """Return the middles of the places a name of this size may take, the nearest first."""
+    sides = np.tile(np.array(_SIDES, np.float64), (len(_FAR), 1))
+    far = np.repeat(_FAR, len(_SIDES))
+    return point + sides * (size / 2 + far[:, None] * scale), far
 
 
-def _try(
-    text: "Annotation",
-    side: tuple[tuple[int, int], str, str],
-    taken: NDArray[np.floating],
-    frame: NDArray[np.floating],
-    own: int,
-) -> tuple[int, NDArray[np.floating]]:
-    """Count what the name would cover at this side, and give the box it would fill."""
-    _move(text, side)
-    box = np.asarray(text.get_window_extent().extents)
-    others = np.delete(taken, own, axis=0)
-    overlaps = (others[:, :2] < box[2:]).all(axis=1) & (others[:, 2:] > box[:2]).all(axis=1)
-    outside = bool((box[:2] < frame[:2]).any() or (box[2:] > frame[2:]).any())
-    return int(overlaps.sum()) + outside, box
+def _covered(boxes: Floats, taken: Floats, frame: Floats) -> Floats:
+    """Return the area each box would cover of what is taken; far more outside the frame."""
+    low = np.maximum(boxes[:, None, :2], taken[None, :, :2])
+    high = np.minimum(boxes[:, None, 2:], taken[None, :, 2:])
+    area: Floats = np.prod(np.clip(high - low, 0, None), axis=2).sum(axis=1)
+    outside = (boxes[:, :2] < frame[:2]).any(axis=1) | (boxes[:, 2:] > frame[2:]).any(axis=1)
+    return area + _OUTSIDE * outside

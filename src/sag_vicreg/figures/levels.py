@@ -1,19 +1,20 @@
 """Scores over the levels of a hierarchy (figure 4a) and over numbers of clusters (figure 4b)."""
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from sag_vicreg.figures.style import MARKERS, PALETTE, figure_style
+from sag_vicreg.figures.style import figure_style, look
+from sag_vicreg.scores import Measure, Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _GREY = "#777777"
-RAND_RISES = "chance alone raises it with the number of clusters"
 _CHANCE = "chance; of accuracies the largest class"
 # More numbers than this run into each other: matplotlib then chooses some.
 MOST_TICKS = 12
@@ -21,59 +22,49 @@ MOST_TICKS = 12
 
 @dataclass(frozen=True)
 class Curve:
-    """The scores of one model: a value a place, and its deviation over seeds where known."""
+    """The scores of one model, a score per place."""
 
     name: str
-    values: Sequence[float]
-    deviations: Sequence[float] | None = None
+    scores: Sequence[Score]
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves over the same places, with the score that chance gives where known."""
+    """Curves of one measure over the same places, with what chance gives where that is known."""
 
+    measure: Measure
     title: str
     xlabel: str
     places: Sequence[int]
     curves: Sequence[Curve]
     chance: Sequence[float] | None = None
     ticks: Sequence[str] | None = None
-    percent: bool = False
-    note: str = ""
 
 
 def level_panel(
-    title: str,
+    measure: Measure,
     curves: Sequence[Curve],
     n_classes: Sequence[int],
     *,
     chance: Sequence[float] | None = None,
-    percent: bool = False,
-    note: str = "",
 ) -> Panel:
     """Lay scores out by level, 1 the coarsest, with the number of classes under each."""
-    return Panel(
-        title,
-        xlabel="level, and its number of classes",
-        places=range(1, len(n_classes) + 1),
-        curves=curves,
-        chance=chance,
-        ticks=[f"{level}\n{count}" for level, count in enumerate(n_classes, start=1)],
-        percent=percent,
-        note=note,
-    )
+    levels = range(1, len(n_classes) + 1)
+    ticks = [f"{level}\n{count}" for level, count in zip(levels, n_classes, strict=True)]
+    xlabel = "level, and its number of classes"
+    return Panel(measure, measure.title, xlabel, levels, curves, chance, ticks)
 
 
 def count_panel(
-    title: str,
+    measure: Measure,
     curves: Sequence[Curve],
     counts: Sequence[int],
     *,
     chance: Sequence[float] | None = None,
-    note: str = "",
 ) -> Panel:
-    """Lay scores out by number of clusters."""
-    return Panel(title, "number of clusters", counts, curves, chance, note=note)
+    """Lay scores of the finest level out by number of clusters."""
+    title = f"{measure.title}, finest level"
+    return Panel(measure, title, "number of clusters", counts, curves, chance)
 
 
 def draw_panels(panels: Sequence[Panel]) -> "Figure":
@@ -101,22 +92,33 @@ def draw_panels(panels: Sequence[Panel]) -> "Figure":
             loc="outside lower center",
             ncols=min(5, len(handles)),
         )
+        caveats = dict.fromkeys(panel.measure.caveat for panel in panels)
+        figure.suptitle(
+            "\n".join(textwrap.fill(each, 38 * columns + 4) for each in caveats if each),
+            fontsize="small",
+            color=_GREY,
+        )
     return figure
 
 
 def _draw(axes: "Axes", panel: Panel) -> None:
-    factor = 100.0 if panel.percent else 1.0
+    if len(panel.places) == 1:
+        _draw_bars(axes, panel)
+        return
+    factor = panel.measure.factor
     # Bars are set a little apart, or they would hide each other.
     gap = min((b - a for a, b in pairwise(sorted(panel.places))), default=1)
     for order, curve in enumerate(panel.curves):
-        barred = curve.deviations is not None
+        deviations = [factor * s.deviation for s in curve.scores if s.deviation is not None]
+        barred = len(deviations) == len(curve.scores)
         shift = 0.08 * gap * (order - (len(panel.curves) - 1) / 2) if barred else 0.0
+        color, marker = look(order)
         axes.errorbar(
             [place + shift for place in panel.places],
-            [factor * value for value in curve.values],
-            yerr=None if curve.deviations is None else [factor * d for d in curve.deviations],
-            color=PALETTE[order % len(PALETTE)],
-            marker=MARKERS[order % len(MARKERS)],
+            [factor * score.mean for score in curve.scores],
+            yerr=deviations if barred else None,
+            color=color,
+            marker=marker,
             capsize=2.5,
             label=curve.name,
         )
@@ -131,5 +133,31 @@ def _draw(axes: "Axes", panel: Panel) -> None:
         )
     if len(panel.places) <= MOST_TICKS:
         axes.set_xticks(panel.places, panel.ticks)
-    axes.set(xlabel=panel.xlabel, ylabel="percent" if panel.percent else None)
-    axes.set_title(f"{panel.title}\n{panel.note}" if panel.note else panel.title)
+    axes.set(xlabel=panel.xlabel, ylabel=panel.measure.unit or None, title=panel.title)
+
+
+def _draw_bars(axes: "Axes", panel: Panel) -> None:
+    """Draw the only score of each model as a bar: a curve over one place would be a dot."""
+    factor = panel.measure.factor
+    for order, curve in enumerate(panel.curves):
+        (score,) = curve.scores
+        bar = axes.bar(
+            order,
+            factor * score.mean,
+            yerr=None if score.deviation is None else factor * score.deviation,
+            color=look(order)[0],
+            capsize=2.5,
+            label=curve.name,
+        )
+        axes.bar_label(bar, fmt="%.3g", padding=1, fontsize=8)
+    if panel.chance is not None:
+        axes.axhline(
+            factor * panel.chance[0], color=_GREY, linestyle="--", linewidth=1.0, label=_CHANCE
+        )
+    axes.set_xticks(
+        range(len(panel.curves)),
+        [textwrap.fill(curve.name, 14) for curve in panel.curves],
+        fontsize=8,
+    )
+    axes.margins(x=0.4 if len(panel.curves) == 1 else 0.1, y=0.12)
+    axes.set(ylabel=panel.measure.unit or None, title=panel.title)

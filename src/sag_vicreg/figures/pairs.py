@@ -1,44 +1,69 @@
 """Figure 3: non-trivial pairs, where the random walk starts and where it ends."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sag_vicreg.figures.data import FigureData
 from sag_vicreg.figures.style import caption, figure_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw_pairs(
-    starts: Sequence[NDArray[np.uint8]],
-    ends: Sequence[NDArray[np.uint8]],
-    *,
-    start_classes: Sequence[str],
-    end_classes: Sequence[str],
-    weights: Sequence[float],
-    title: str,
-) -> "Figure":
-    """Draw one column a pair: the start above, the end below, the pair's weight between them."""
-    from matplotlib.figure import Figure
+@dataclass(frozen=True)
+class ImagePairs(FigureData):
+    """Images where walks start and end, their classes, and the weight of each pair.
 
-    with figure_style():
-        figure = Figure(figsize=(max(1.3 * len(starts), 4.0), 3.8))
-        figure.suptitle(title, fontsize=9)
-        axes = figure.subplots(2, len(starts), squeeze=False)
-        for column in range(len(starts)):
-            above, below = axes[:, column]
-            above.imshow(starts[column], interpolation="nearest")
-            below.imshow(ends[column], interpolation="nearest")
-            above.set_title(caption(start_classes[column]), fontsize=8)
-            above.set_xlabel(f"↓ w = {weights[column]:.2f}", fontsize=8)
-            below.set_xlabel(caption(end_classes[column]), fontsize=8)
-            for axis in (above, below):
-                axis.set(xticks=[], yticks=[])
-                for spine in axis.spines.values():
-                    spine.set_visible(False)
-        axes[0, 0].set_ylabel("walk starts")
-        axes[1, 0].set_ylabel("walk ends")
-    return figure
+    Over the whole batch: how many of its ``rows`` walks ``left`` their image, how many of those
+    ended in the same class (``same_class``), and for how many rows the own view was the nearest
+    (``own_view_nearest``) or among the ``k`` nearest (``own_view_near``).
+    """
+
+    model: Annotated[str, "U", ""]
+    starts: Annotated[NDArray[np.uint8], "u", "n h w 3"]
+    ends: Annotated[NDArray[np.uint8], "u", "n h w 3"]
+    start_classes: Annotated[NDArray[np.str_], "U", "n"]
+    end_classes: Annotated[NDArray[np.str_], "U", "n"]
+    weights: Annotated[NDArray[np.floating], "f", "n"]
+    rows: Annotated[int, "i", ""]
+    left: Annotated[int, "i", ""]
+    same_class: Annotated[int, "i", ""]
+    own_view_nearest: Annotated[int, "i", ""]
+    own_view_near: Annotated[int, "i", ""]
+    k: Annotated[int, "i", ""]
+
+    @property
+    def title(self) -> str:
+        """What the walks of the whole batch did."""
+        return (
+            f"{self.model}: {self.left} of {self.rows} walks leave their image, "
+            f"{self.same_class} of them to the same class;\n"
+            f"own view nearest for {self.own_view_nearest}, "
+            f"among the {self.k} nearest for {self.own_view_near} of {self.rows}"
+        )
+
+    def draw(self) -> "Figure":
+        """Draw one column per pair: start above, end below, the pair's weight between them."""
+        from matplotlib.figure import Figure
+
+        n = len(self.starts)
+        with figure_style():
+            figure = Figure(figsize=(max(1.3 * n, 4.0), 3.8))
+            figure.suptitle(self.title, fontsize=9)
+            axes = figure.subplots(2, n, squeeze=False)
+            for column in range(n):
+                above, below = axes[:, column]
+                above.imshow(self.starts[column], interpolation="nearest")
+                below.imshow(self.ends[column], interpolation="nearest")
+                above.set_title(caption(self.start_classes[column]), fontsize=8)
+                above.set_xlabel(f"↓ w = {self.weights[column]:.2f}", fontsize=8)
+                below.set_xlabel(caption(self.end_classes[column]), fontsize=8)
+                for axis in (above, below):
+                    axis.set(xticks=[], yticks=[])
+                    axis.spines[:].set_visible(False)
+            axes[0, 0].set_ylabel("walk starts")
+            axes[1, 0].set_ylabel("walk ends")
+        return figure

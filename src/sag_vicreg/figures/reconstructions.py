@@ -1,36 +1,41 @@
 """What a masked autoencoder was shown, what it painted, and what was there."""
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sag_vicreg.figures.data import FigureData
 from sag_vicreg.figures.style import figure_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_ROWS = ("masked", "reconstruction", "original")
+_Pictures = Annotated[NDArray[np.uint8], "u", "n h w 3"]
 
 
-def draw_reconstructions(
-    masked: NDArray[np.uint8], reconstructions: NDArray[np.uint8], originals: NDArray[np.uint8]
-) -> "Figure":
-    """Draw one column an image: masked, reconstructed, original; each ``(n, h, w, 3)``, uint8."""
-    from matplotlib.figure import Figure
+@dataclass(frozen=True)
+class Reconstructions(FigureData):
+    """Pictures with patches masked, with those painted, and as they are."""
 
-    n = len(originals)
-    with figure_style():
-        figure = Figure(figsize=(0.5 + 0.9 * n, 2.9))
-        panels = figure.subplots(3, n, squeeze=False, gridspec_kw={"wspace": 0.05, "hspace": 0.05})
-        for row, (name, pictures) in enumerate(
-            zip(_ROWS, (masked, reconstructions, originals), strict=True)
-        ):
-            for column, picture in enumerate(pictures):
-                panel = panels[row, column]
-                panel.imshow(picture, interpolation="nearest")
-                panel.set_xticks([])
-                panel.set_yticks([])
-                panel.spines[:].set_visible(False)
-            panels[row, 0].set_ylabel(name)
-    return figure
+    masked: _Pictures
+    reconstruction: _Pictures
+    original: _Pictures
+
+    def draw(self) -> "Figure":
+        """Draw one column per image: masked, reconstructed, original."""
+        from matplotlib.figure import Figure
+
+        n = len(self.original)
+        with figure_style():
+            figure = Figure(figsize=(0.5 + 0.9 * n, 2.9))
+            tight = {"wspace": 0.05, "hspace": 0.05}
+            panels = figure.subplots(3, n, squeeze=False, gridspec_kw=tight)
+            for row, name in zip(panels, (field.name for field in fields(self)), strict=True):
+                for panel, picture in zip(row, getattr(self, name), strict=True):
+                    panel.imshow(picture, interpolation="nearest")
+                    panel.set(xticks=[], yticks=[])
+                    panel.spines[:].set_visible(False)
+                row[0].set_ylabel(name)
+        return figure

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,13 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 # Lines differ by marker as well as by colour, for print in grey.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 FORMATS = (".png", ".svg", ".pdf")
+
+
+def look(order: int) -> tuple[str, str]:
+    """Return the colour and the marker of the ``order``-th thing; the first 64 differ in one."""
+    turn = order // len(PALETTE)
+    return PALETTE[order % len(PALETTE)], MARKERS[(order + turn) % len(MARKERS)]
+
 
 _RC: Any = {
     "figure.constrained_layout.use": True,
@@ -63,5 +71,9 @@ def check_figure_path(path: Path | str) -> Path:
 def save_figure(figure: "Figure", path: Path | str) -> None:
     """Write ``figure`` to ``path`` atomically, in the format its suffix names."""
     path = check_figure_path(path)
-    with atomic_path(path) as temporary, figure_style():
-        figure.savefig(temporary, format=path.suffix.lower()[1:])
+    # Drawn in memory first: on a full disk matplotlib's writers fail in ways of their own.
+    drawn = BytesIO()
+    with figure_style():
+        figure.savefig(drawn, format=path.suffix.lower()[1:])
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(drawn.getbuffer())

@@ -1,10 +1,12 @@
 """Figure 1: clusters seen in training and a new one, as points and as spectral embeddings."""
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sag_vicreg.figures.data import FigureData
 from sag_vicreg.figures.style import MARKERS, figure_style
 
 if TYPE_CHECKING:
@@ -17,44 +19,48 @@ _COLORS = ("#009E73", "#CC79A7", "#E69F00", "#0072B2")
 _NEW = 3
 
 
-def draw_unseen_cluster(
-    *,
-    train_points: NDArray[np.float64],
-    train_clusters: NDArray[np.int64],
-    test_points: NDArray[np.float64],
-    test_clusters: NDArray[np.int64],
-    train_embedding: NDArray[np.float64],
-    test_embedding: NDArray[np.float64],
-) -> "Figure":
-    """Draw four panels: train points, test points, and the embedding of each.
+@dataclass(frozen=True)
+class UnseenCluster(FigureData):
+    """Points in the plane, cluster numbers (3 is the unseen one) and embeddings.
 
-    Points and embeddings are ``(n, 2)``; clusters are numbered 0, 1, 2, and 3 for the one that
-    only the test points have. The two panels of points share their axes, and so do the two of
-    embeddings, so that what moves has moved.
+    The constant eigenvector is left out of the embeddings: they are the second and third.
     """
-    from matplotlib.figure import Figure
 
-    with figure_style():
-        figure = Figure(figsize=(10.5, 2.9))
-        panels = figure.subplots(1, 4)
-        panels[1].sharex(panels[0])
-        panels[1].sharey(panels[0])
-        panels[3].sharex(panels[2])
-        panels[3].sharey(panels[2])
-        _scatter(panels[0], train_points, train_clusters, "(a) train points")
-        _scatter(panels[1], test_points, test_clusters, "(b) test points")
-        _scatter(panels[2], train_embedding, train_clusters, "(c) train points' embedding")
-        _scatter(panels[3], test_embedding, test_clusters, "(d) test points' embedding")
-        for panel in panels[2:]:
-            panel.set_xlabel("second eigenvector")
-            panel.set_ylabel("third eigenvector")
-        handles, labels = panels[1].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
-    return figure
+    train_points: Annotated[NDArray[np.float64], "f", "train 2"]
+    train_clusters: Annotated[NDArray[np.int64], "i", "train"]
+    test_points: Annotated[NDArray[np.float64], "f", "test 2"]
+    test_clusters: Annotated[NDArray[np.int64], "i", "test"]
+    train_embedding: Annotated[NDArray[np.floating], "f", "train 2"]
+    test_embedding: Annotated[NDArray[np.floating], "f", "test 2"]
+
+    def draw(self) -> "Figure":
+        """Draw four panels: train points, test points, and the embedding of each.
+
+        The two panels of points share their axes, and so do the two of embeddings, so that what
+        moves has moved.
+        """
+        from matplotlib.figure import Figure
+
+        with figure_style():
+            figure = Figure(figsize=(10.5, 2.9))
+            panels = figure.subplots(1, 4)
+            for panel, same in ((1, 0), (3, 2)):
+                panels[panel].sharex(panels[same])
+                panels[panel].sharey(panels[same])
+            train, test = self.train_clusters, self.test_clusters
+            _scatter(panels[0], self.train_points, train, "(a) train points")
+            _scatter(panels[1], self.test_points, test, "(b) test points")
+            _scatter(panels[2], self.train_embedding, train, "(c) train points' embedding")
+            _scatter(panels[3], self.test_embedding, test, "(d) test points' embedding")
+            for panel in panels[2:]:
+                panel.set(xlabel="second eigenvector", ylabel="third eigenvector")
+            handles, labels = panels[1].get_legend_handles_labels()
+            figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        return figure
 
 
 def _scatter(
-    panel: "Axes", points: NDArray[np.float64], clusters: NDArray[np.int64], title: str
+    panel: "Axes", points: NDArray[np.floating], clusters: NDArray[np.int64], title: str
 ) -> None:
     for cluster in np.unique(clusters):
         rows = clusters == cluster

@@ -1,13 +1,13 @@
 """Class trees from CSV files: the packaged ones by name, anybody's own by path."""
 
-import csv
-import io
 from importlib import resources
 from pathlib import Path
 
+from sag_vicreg.door import Kind, read_csv
 from sag_vicreg.errors import InputError, unknown_name
 from sag_vicreg.hierarchy.tree import Hierarchy
 
+HIERARCHY = Kind("a class tree in CSV", "write one line of class,path per class")
 _TREES = resources.files("sag_vicreg.hierarchy") / "trees"
 
 
@@ -31,36 +31,30 @@ def load_hierarchy(name_or_path: str | Path) -> Hierarchy:
     """
     path = Path(name_or_path)
     if path.suffix.lower() == ".csv":
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except OSError as error:
-            raise InputError(f"cannot read the hierarchy {path}: {error.strerror}") from error
-        except UnicodeDecodeError as error:
-            raise InputError(f"the hierarchy {path} is not UTF-8 text: {error.reason}") from error
-        return _parse(text, str(path))
+        return read_csv(path, HIERARCHY, _parse)
     name = str(name_or_path)
     if name not in hierarchy_names():
         raise unknown_name("hierarchy", name, [*hierarchy_names(), "the path of a .csv file"])
-    return _parse((_TREES / f"{name}.csv").read_text(encoding="utf-8"), name)
+    with resources.as_file(_TREES / f"{name}.csv") as packaged:
+        return read_csv(packaged, HIERARCHY, _parse)
 
 
-def _parse(text: str, source: str) -> Hierarchy:
-    rows = csv.DictReader(io.StringIO(text), skipinitialspace=True)
-    columns = {column.strip().lower(): column for column in rows.fieldnames or ()}
+def _parse(header: list[str], rows: list[list[str]]) -> Hierarchy:
+    columns = {column.strip().lower(): place for place, column in enumerate(header)}
     if not {"class", "path"} <= columns.keys():
-        found = ", ".join(rows.fieldnames or ()) or "nothing"
-        raise InputError(f"{source}: the first line must be 'class,path', found {found}")
-    classes, paths = [], []
-    for row in rows:
-        # csv fills a short line with None.
-        classes.append((row[columns["class"]] or "").strip())
-        paths.append(tuple(part.strip() for part in (row[columns["path"]] or "").split("/")))
+        raise InputError(
+            f"the first line must be 'class,path', found {', '.join(header) or 'nothing'}"
+        )
+
+    def cell(row: list[str], name: str) -> str:
+        place = columns[name]
+        return row[place].strip() if place < len(row) else ""
+
+    classes = [cell(row, "class") for row in rows]
+    paths = [tuple(part.strip() for part in cell(row, "path").split("/")) for row in rows]
     if not any(path[-1] == name for name, path in zip(classes, paths, strict=True)):
         paths = [(*path, name) for name, path in zip(classes, paths, strict=True)]
-    try:
-        for name, path in zip(classes, paths, strict=True):
-            if path[-1] != name:
-                raise InputError(f"the path of class '{name}' ends in '{path[-1]}' instead")
-        return Hierarchy(tuple(paths))
-    except InputError as error:
-        raise InputError(f"{source}: {error}") from None
+    for name, path in zip(classes, paths, strict=True):
+        if path[-1] != name:
+            raise InputError(f"the path of class '{name}' ends in '{path[-1]}' instead")
+    return Hierarchy(tuple(paths))

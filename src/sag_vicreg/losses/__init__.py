@@ -2,10 +2,8 @@
 
 from sag_vicreg.losses.barlow_twins import BarlowTwinsLoss
 from sag_vicreg.losses.nt_xent import NTXentLoss, nt_xent
-from sag_vicreg.losses.sag_vicreg import SAGVICRegLoss
-from sag_vicreg.losses.terms import LossTerms, VICRegTerms
-from sag_vicreg.losses.two_views import TwoViewLoss
-from sag_vicreg.losses.vicreg import VICRegLoss
+from sag_vicreg.losses.two_views import LossTerms, TwoViewLoss
+from sag_vicreg.losses.vicreg import SAGVICRegLoss, VICRegLoss, VICRegTerms
 
 __all__ = [
     "BarlowTwinsLoss",

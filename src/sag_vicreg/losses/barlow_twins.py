@@ -8,9 +8,8 @@ of all its squares is ``sum((A Aᵀ) ∘ (B Bᵀ)) / n²`` and its diagonal is `
 import torch
 from torch import Tensor
 
-from sag_vicreg.losses.terms import LossTerms
-from sag_vicreg.losses.two_views import TwoViewLoss, share_nontrivial
-from sag_vicreg.pairing import Pairs, RandomWalkPairing
+from sag_vicreg.losses.two_views import LossTerms, TwoViewLoss
+from sag_vicreg.pairing import RandomWalkPairing, WalkedViews
 
 
 def cross_correlation_terms(z: Tensor, z_partner: Tensor) -> tuple[Tensor, Tensor]:
@@ -55,17 +54,11 @@ class BarlowTwinsLoss(TwoViewLoss):
         super().__init__(pairing)
         self.redundancy = redundancy
 
-    def of_partners(self, z: Tensor, z_partner: Tensor, pairs: Pairs | None = None) -> LossTerms:
+    def of_partners(self, walked: WalkedViews) -> LossTerms:
         """Add up the two terms."""
-        invariance, redundancy = cross_correlation_terms(z, z_partner)
-        return LossTerms(
-            invariance + self.redundancy * redundancy,
-            {
-                "invariance": invariance,
-                "redundancy": redundancy,
-                "nontrivial": share_nontrivial(z, pairs),
-            },
-        )
+        invariance, redundancy = cross_correlation_terms(walked.z, walked.z_partner)
+        total = invariance + self.redundancy * redundancy
+        return LossTerms(total, {"invariance": invariance, "redundancy": redundancy})
 
     def extra_repr(self) -> str:
         """Show the weight where a model is printed."""

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 
 from sag_vicreg.errors import InputError
-from sag_vicreg.losses.terms import LossTerms
-from sag_vicreg.losses.two_views import TwoViewLoss, share_nontrivial
-from sag_vicreg.pairing import Pairs, RandomWalkPairing
+from sag_vicreg.losses.two_views import LossTerms, TwoViewLoss
+from sag_vicreg.pairing import RandomWalkPairing, WalkedViews
 
 
 def nt_xent(
@@ -67,15 +66,12 @@ class NTXentLoss(TwoViewLoss):
             raise InputError(f"temperature is {temperature}: it must be positive")
         self.temperature = temperature
 
-    def of_partners(self, z: Tensor, z_partner: Tensor, pairs: Pairs | None = None) -> LossTerms:
+    def of_partners(self, walked: WalkedViews) -> LossTerms:
         """Find each row's partner."""
         total = nt_xent(
-            z,
-            z_partner,
-            temperature=self.temperature,
-            indices=None if pairs is None else pairs.indices,
+            walked.z, walked.z_partner, temperature=self.temperature, indices=walked.indices
         )
-        return LossTerms(total, {"nt_xent": total, "nontrivial": share_nontrivial(z, pairs)})
+        return LossTerms(total, {"nt_xent": total})
 
     def extra_repr(self) -> str:
         """Show the temperature where a model is printed."""

@@ -1,26 +1,45 @@
-"""What all losses of two views share: the whole batch gathered, the partners drawn."""
+"""What all losses of two views share: partners for the whole batch, and terms by name."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
+from sag_vicreg.distributed import full_precision, gather_views
 from sag_vicreg.errors import InputError
-from sag_vicreg.losses.terms import LossTerms
-from sag_vicreg.pairing import (
-    Pairs,
-    RandomWalkPairing,
-    check_finite,
-    full_precision,
-    gather_views,
-)
+from sag_vicreg.pairing import Pairs, RandomWalkPairing, WalkedViews
+
+
+@dataclass(frozen=True, eq=False)
+class LossTerms:
+    """A loss, its parts, all scalars, and who was paired with whom.
+
+    Attributes
+    ----------
+    total : Tensor
+        The loss itself.
+    parts : mapping of str to Tensor
+        The named terms before weighting, for the training log.
+    walked : WalkedViews, optional
+        The pairs of the whole batch, where the loss compares two views.
+    """
+
+    total: Tensor
+    parts: Mapping[str, Tensor]
+    walked: WalkedViews | None = None
+
+    def backward(self, *, retain_graph: bool = False) -> None:
+        """Compute the gradients of the total."""
+        self.total.backward(retain_graph=retain_graph)
 
 
 class TwoViewLoss(nn.Module, ABC):
     """A loss between each row of a batch and its partner.
 
     With several processes it is the loss of the whole batch, the same on each; behind
-    DistributedDataParallel the gradients are exactly those of one process (``docs/method.md``).
+    DistributedDataParallel the gradients are exactly those of one process.
 
     Parameters
     ----------
@@ -38,37 +57,39 @@ class TwoViewLoss(nn.Module, ABC):
         z_prime: Tensor,
         *,
         generator: torch.Generator | None = None,
-        uniforms: Tensor | None = None,
         pairs: Pairs | None = None,
+        uniforms: Tensor | None = None,
+        features: tuple[Tensor, Tensor] | None = None,
+        progress: float | None = None,
     ) -> LossTerms:
         """Compare the (n, d) embeddings of two views.
 
+        ``progress`` says how far training is, ``features`` where neighbours are searched, and
         ``generator``, ``uniforms`` and ``pairs`` fix the draw, as in
         :class:`~sag_vicreg.pairing.RandomWalkPairing`; a loss without one draws nothing.
         """
-        if self.pairing is None:
-            if pairs is not None:
-                raise InputError(
-                    f"{type(self).__name__} was given pairs but has no pairing: "
-                    "build it with pairing=RandomWalkPairing()"
-                )
-            return self.of_own_views(z, z_prime)
-        walked = self.pairing(z, z_prime, generator=generator, uniforms=uniforms, pairs=pairs)
+        if self.pairing is not None:
+            walked: WalkedViews = self.pairing(
+                z,
+                z_prime,
+                progress=progress,
+                features=features,
+                generator=generator,
+                uniforms=uniforms,
+                pairs=pairs,
+            )
+        elif pairs is None:
+            walked = WalkedViews.at_home(gather_views(z, z_prime))
+        else:
+            raise InputError(
+                f"{type(self).__name__} was given pairs but has no pairing: "
+                "build it with pairing=RandomWalkPairing()"
+            )
         with full_precision(z):
-            return self.of_partners(walked.z, walked.z_partner, walked)
-
-    def of_own_views(self, z: Tensor, z_prime: Tensor) -> LossTerms:
-        """Compare each row with its own other view, whatever the pairing."""
-        views = gather_views(z, z_prime)
-        check_finite(views.z, views.z_prime)
-        with full_precision(z):
-            return self.of_partners(views.z, views.z_prime)
+            terms = self.of_partners(walked)
+        parts = {**terms.parts, "nontrivial": walked.nontrivial}
+        return replace(terms, parts=parts, walked=walked)
 
     @abstractmethod
-    def of_partners(self, z: Tensor, z_partner: Tensor, pairs: Pairs | None = None) -> LossTerms:
-        """Add up the loss of a whole batch already paired; ``None`` means own views."""
-
-
-def share_nontrivial(z: Tensor, pairs: Pairs | None) -> Tensor:
-    """Share of rows whose partner is another image's view, for the training log."""
-    return z.new_zeros(()) if pairs is None else pairs.nontrivial
+    def of_partners(self, walked: WalkedViews) -> LossTerms:
+        """Add up the loss of a whole batch already paired."""

@@ -1,9 +1,32 @@
-"""Self-supervised methods: views in, :class:`~sag_vicreg.losses.LossTerms` out, one file each."""
+"""Self-supervised methods: views in, :class:`~sag_vicreg.losses.LossTerms` out, one file each.
+
+The class of every method that a recipe can name is here too, loaded when it is asked for:
+``from sag_vicreg.methods import VICReg, SAGVICReg, DINO``.
+"""
 
 from sag_vicreg import torchvision_ops as torchvision_ops
 from sag_vicreg.methods.backbone import make_backbone
 from sag_vicreg.methods.base import Method
+from sag_vicreg.methods.heads import dino_head, expander, projector
 from sag_vicreg.methods.moment import Moment
-from sag_vicreg.methods.registry import make_method
+from sag_vicreg.methods.registry import make_method, method_class
+from sag_vicreg.methods.two_views import TwoViewMethod
+from sag_vicreg.recipes.method_sections import METHODS
 
-__all__ = ["Method", "Moment", "make_backbone", "make_method"]
+__all__ = [
+    "Method",
+    "Moment",
+    "TwoViewMethod",
+    "dino_head",
+    "expander",
+    "make_backbone",
+    "make_method",
+    "projector",
+]
+
+
+def __getattr__(name: str) -> type[Method]:
+    for section in METHODS.values():
+        if section.implementation.endswith(f".{name}"):
+            return method_class(section.implementation)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,10 +1,13 @@
 """Barlow Twins (Zbontar et al., 2021, https://arxiv.org/abs/2103.03230), plain or walked."""
 
+from collections.abc import Sequence
+from typing import Any, Self
+
+from torch import nn
+
 from sag_vicreg.losses import BarlowTwinsLoss
-from sag_vicreg.methods.heads import expander
-from sag_vicreg.methods.two_views import TwoViewMethod, make_pairing
-from sag_vicreg.recipes import Recipe
-from sag_vicreg.recipes.method_sections import BarlowTwinsSection
+from sag_vicreg.methods.heads import expander as make_expander
+from sag_vicreg.methods.two_views import NeighborsIn, TwoViewMethod, peer_pairing
 
 
 class BarlowTwins(TwoViewMethod):
@@ -13,12 +16,19 @@ class BarlowTwins(TwoViewMethod):
     The walk's weights play no part: the loss compares columns, not rows.
     """
 
-    def __init__(self, recipe: Recipe) -> None:
-        super().__init__(recipe)
-        section = recipe.method
-        assert isinstance(section, BarlowTwinsSection)
-        self.head = expander(self.n_features, section.expander)
-        self.loss = BarlowTwinsLoss(
-            redundancy=section.redundancy_weight, pairing=make_pairing(section)
-        )
-        self.walk_after = section.walk_after
+    @classmethod
+    def from_numbers(
+        cls,
+        backbone: nn.Module,
+        n_features: int,
+        *,
+        expander: Sequence[int],
+        redundancy_weight: float,
+        pairing: str,
+        neighbors_in: NeighborsIn,
+        **walk: Any,
+    ) -> Self:
+        """Build expander and loss; ``walk`` are options of ``RandomWalkPairing``."""
+        loss = BarlowTwinsLoss(redundancy=redundancy_weight, pairing=peer_pairing(pairing, walk))
+        head = make_expander(n_features, expander)
+        return cls(backbone, head, loss, neighbors_in=neighbors_in)

@@ -1,39 +1,42 @@
 """What every method is: a backbone, something to train it by, and a few places to step in."""
 
 from collections.abc import Sequence
+from typing import Any, Self
 
 from torch import Tensor, nn
 
 from sag_vicreg.losses import LossTerms
-from sag_vicreg.methods.backbone import make_backbone, output_width
 from sag_vicreg.methods.moment import Moment
-from sag_vicreg.recipes import Recipe
 
 
 class Method(nn.Module):
     """Views of a batch in, loss terms out.
 
-    A subclass builds its parts in ``__init__`` and computes its loss in :meth:`forward`. Whatever
-    must survive a checkpoint is a parameter or a registered buffer: momentum teachers (with
-    ``requires_grad`` off, so that no optimiser touches them), centres, queues. Whatever changes
-    over training is computed from the :class:`Moment`, never counted: the same moment gives the
-    same result before and after a resume. Randomness comes from ``moment.generator(name)``.
+    A subclass takes its parts, modules and numbers, in ``__init__`` and computes its loss in
+    :meth:`forward`. Whatever must survive a checkpoint is a parameter or a registered buffer:
+    momentum teachers (with ``requires_grad`` off, so that no optimiser touches them), centres,
+    queues. Whatever changes over training is computed from the :class:`Moment`, never counted: the
+    same moment gives the same result before and after a resume. Randomness comes from
+    ``moment.generator(name)``.
 
-    Attributes
+    Parameters
     ----------
     backbone
         From pixels to the representation.
-    n_features
-        Width of the representation.
     """
 
-    backbone: nn.Module
-    n_features: int
-
-    def __init__(self, recipe: Recipe) -> None:
+    def __init__(self, backbone: nn.Module) -> None:
         super().__init__()
-        self.backbone = make_backbone(recipe.backbone.name, recipe.backbone.args)
-        self.n_features = output_width(self.backbone, recipe.dataset.image_size)
+        self.backbone = backbone
+
+    @classmethod
+    def from_numbers(cls, backbone: nn.Module, n_features: int, *_: Any, **numbers: Any) -> Self:
+        """Build the method around a backbone of ``n_features`` outputs.
+
+        ``numbers`` are the keys of its section in a recipe. A subclass that takes modules beside
+        the backbone makes them here.
+        """
+        return cls(backbone, **numbers)
 
     def forward(self, views: Sequence[Tensor], moment: Moment) -> LossTerms:
         """Return the loss of this process's rows of the batch.

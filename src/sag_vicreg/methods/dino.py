@@ -2,25 +2,27 @@
 
 import copy
 import math
-import warnings
 from collections.abc import Sequence
 from itertools import groupby
+from typing import Self
 
 import torch
-import torch.distributed as dist
 from lightly.loss import DINOLoss
 from lightly.models.modules.heads import DINOProjectionHead
 from lightly.models.utils import deactivate_requires_grad, update_momentum
 from lightly.utils.scheduler import cosine_schedule
 from torch import Tensor, nn
 
+from sag_vicreg.distributed import (
+    at_least_float32,
+    full_precision,
+    mean_over_processes,
+    over_the_batch,
+)
 from sag_vicreg.losses import LossTerms
 from sag_vicreg.methods.base import Method
+from sag_vicreg.methods.heads import dino_head
 from sag_vicreg.methods.moment import Moment
-from sag_vicreg.methods.transformer import at_least_float32, over_the_batch
-from sag_vicreg.pairing import full_precision
-from sag_vicreg.recipes import Recipe
-from sag_vicreg.recipes.method_sections import DINOSection
 
 _GLOBAL_CROPS = 2
 
@@ -30,25 +32,77 @@ class DINO(Method):
 
     The teacher's outputs are centred and sharpened. What is exported and embedded with is the
     teacher, as in the official code.
+
+    Parameters
+    ----------
+    backbone
+        From pixels to the representation; the teacher begins as its copy.
+    head, teacher_head
+        Two of :func:`~sag_vicreg.methods.dino_head`; the teacher's begins with the other's weights.
+    student_temperature, teacher_temperature, warmup_teacher_temperature
+        Of the softmax; the teacher's rises during warm-up.
+    temperature_warmup_share
+        Share of training over which it rises.
+    center_momentum, momentum
+        Of the centre, and of the teacher at the start; the latter rises to 1 along a cosine.
+    freeze_last_layer_share
+        Share of training over which the head's last layer is held still.
     """
 
-    def __init__(self, recipe: Recipe) -> None:
-        super().__init__(recipe)
-        section = recipe.method
-        assert isinstance(section, DINOSection)
-        self.section = section
-        self.head = _make_head(self.n_features, section)
-        self.teacher = copy.deepcopy(self.backbone)
-        # The head's weight norm cannot be copied, only built again.
-        self.teacher_head = _make_head(self.n_features, section)
-        self.teacher_head.load_state_dict(self.head.state_dict())
+    def __init__(
+        self,
+        backbone: nn.Module,
+        head: DINOProjectionHead,
+        teacher_head: DINOProjectionHead,
+        *,
+        student_temperature: float,
+        teacher_temperature: float,
+        warmup_teacher_temperature: float,
+        temperature_warmup_share: float,
+        center_momentum: float,
+        momentum: float,
+        freeze_last_layer_share: float,
+    ) -> None:
+        super().__init__(backbone)
+        self.head = head
+        self.teacher = copy.deepcopy(backbone)
+        self.teacher_head = teacher_head
+        self.teacher_head.load_state_dict(head.state_dict())
         deactivate_requires_grad(self.teacher)
         deactivate_requires_grad(self.teacher_head)
         self.dino = CentredDINOLoss(
-            output_dim=section.prototypes,
-            student_temp=section.student_temperature,
-            center_momentum=section.center_momentum,
+            output_dim=head.last_layer.out_features,
+            student_temp=student_temperature,
+            center_momentum=center_momentum,
         )
+        self.teacher_temperature = teacher_temperature
+        self.warmup_teacher_temperature = warmup_teacher_temperature
+        self.temperature_warmup_share = temperature_warmup_share
+        self.momentum = momentum
+        self.freeze_last_layer_share = freeze_last_layer_share
+
+    @classmethod
+    def from_numbers(
+        cls,
+        backbone: nn.Module,
+        n_features: int,
+        *,
+        hidden_dim: int,
+        bottleneck_dim: int,
+        prototypes: int,
+        **numbers: float,
+    ) -> Self:
+        """Build the two heads."""
+        heads = (
+            dino_head(
+                n_features,
+                hidden_dim=hidden_dim,
+                bottleneck_dim=bottleneck_dim,
+                prototypes=prototypes,
+            )
+            for _ in range(2)
+        )
+        return cls(backbone, *heads, **numbers)
 
     @property
     def encoder(self) -> nn.Module:
@@ -69,21 +123,26 @@ class DINO(Method):
             loss: Tensor = self.dino(
                 at_least_float32(teacher).chunk(_GLOBAL_CROPS),
                 at_least_float32(student).chunk(len(views)),
-                teacher_temp=teacher_temperature(self.section, moment),
+                teacher_temp=self.temperature_at(moment),
             )
-        loss = over_the_batch(loss, len(views[0]), moment)
+        loss = over_the_batch(loss, len(views[0]), moment.batch_size)
         return LossTerms(loss, {"distillation": loss})
+
+    def temperature_at(self, moment: Moment) -> float:
+        """Rise linearly from the warm-up temperature to the teacher's, then stay."""
+        warmup = self.temperature_warmup_share
+        done = min(moment.progress / warmup, 1.0) if warmup > 0 else 1.0
+        start = self.warmup_teacher_temperature
+        return start + done * (self.teacher_temperature - start)
 
     def after_backward(self, moment: Moment) -> None:
         """Hold the head's last layer still at first, which steadies the teacher."""
-        self.head.freeze_last_layer = math.ceil(
-            self.section.freeze_last_layer_share * moment.total_steps
-        )
+        self.head.freeze_last_layer = math.ceil(self.freeze_last_layer_share * moment.total_steps)
         self.head.cancel_last_layer_gradients(moment.step)
 
     def after_step(self, moment: Moment) -> None:
         """Let the teacher follow the student, ever more slowly."""
-        momentum = cosine_schedule(moment.step, moment.total_steps, self.section.momentum, 1.0)
+        momentum = cosine_schedule(moment.step, moment.total_steps, self.momentum, 1.0)
         update_momentum(self.backbone, self.teacher, momentum)
         update_momentum(self.head, self.teacher_head, momentum)
 
@@ -97,26 +156,5 @@ class CentredDINOLoss(DINOLoss):  # type: ignore[misc]  # lightly ships no types
     @torch.no_grad()
     def update_center(self, teacher_out: Tensor) -> None:
         """Move the centre towards the mean of ``teacher_out``, (crops, rows, prototypes)."""
-        total = teacher_out.sum(dim=(0, 1), keepdim=True)
-        rows = total.new_tensor(teacher_out.shape[0] * teacher_out.shape[1])
-        if dist.is_available() and dist.is_initialized():
-            dist.all_reduce(total)
-            dist.all_reduce(rows)
-        self.center.lerp_(total / rows, 1 - self.center_momentum)
-
-
-def teacher_temperature(section: DINOSection, moment: Moment) -> float:
-    """Rise linearly from the warm-up temperature, then stay."""
-    warmup = section.temperature_warmup_share
-    done = min(moment.progress / warmup, 1.0) if warmup > 0 else 1.0
-    start = section.warmup_teacher_temperature
-    return start + done * (section.teacher_temperature - start)
-
-
-def _make_head(n_features: int, section: DINOSection) -> DINOProjectionHead:
-    with warnings.catch_warnings():
-        # lightly still uses the older weight norm, which works and says that it is older.
-        warnings.filterwarnings("ignore", message=".*weight_norm", category=FutureWarning)
-        return DINOProjectionHead(
-            n_features, section.hidden_dim, section.bottleneck_dim, section.prototypes
-        )
+        mean = mean_over_processes(teacher_out, dims=(0, 1))
+        self.center.lerp_(mean, 1 - self.center_momentum)

@@ -1,8 +1,9 @@
 """The small networks between backbone and loss, from lightly's blocks."""
 
+import warnings
 from collections.abc import Sequence
 
-from lightly.models.modules.heads import ProjectionHead
+from lightly.models.modules.heads import DINOProjectionHead, ProjectionHead
 from torch import nn
 
 
@@ -18,6 +19,16 @@ def expander(n_features: int, widths: Sequence[int]) -> nn.Module:
 def projector(n_features: int, widths: Sequence[int]) -> nn.Module:
     """Build SimCLR's head: as :func:`expander`, with a BatchNorm at the end as well."""
     return _layers(n_features, widths, last_norm=True)
+
+
+def dino_head(
+    n_features: int, *, hidden_dim: int, bottleneck_dim: int, prototypes: int
+) -> DINOProjectionHead:
+    """Build DINO's head; its weight norm cannot be copied, so a teacher's is built again."""
+    with warnings.catch_warnings():
+        # lightly still uses the older weight norm, which works and says that it is older.
+        warnings.filterwarnings("ignore", message=".*weight_norm", category=FutureWarning)
+        return DINOProjectionHead(n_features, hidden_dim, bottleneck_dim, prototypes)
 
 
 def _layers(n_features: int, widths: Sequence[int], *, last_norm: bool) -> nn.Module:

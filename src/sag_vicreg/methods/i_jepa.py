@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from lightly.models.modules.ijepa_timm import IJEPAPredictorTIMM
@@ -9,15 +10,13 @@ from lightly.models.utils import apply_masks, deactivate_requires_grad, update_m
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sag_vicreg.distributed import at_least_float32, full_precision, over_the_batch
 from sag_vicreg.errors import InputError
 from sag_vicreg.losses import LossTerms
 from sag_vicreg.methods.base import Method
 from sag_vicreg.methods.masks import multiblock_masks
 from sag_vicreg.methods.moment import Moment
-from sag_vicreg.methods.transformer import as_transformer, at_least_float32, masked, over_the_batch
-from sag_vicreg.pairing import full_precision
-from sag_vicreg.recipes import Recipe
-from sag_vicreg.recipes.method_sections import IJEPASection
+from sag_vicreg.methods.transformer import as_transformer, masked
 
 
 class IJEPA(Method):
@@ -26,14 +25,46 @@ class IJEPA(Method):
     The encoder has no class token, so token and patch numbers are the same. What is exported and
     embedded with is the target encoder, as in the paper; its output is the mean of its patch
     tokens.
+
+    Parameters
+    ----------
+    backbone
+        One of timm's vision transformers, without a class token; its positions become fixed.
+    target_blocks, target_scale, target_aspect
+        Rectangles to predict: how many, their share of the grid, height over width.
+    context_scale, min_context_patches
+        The context's share of the grid, and the fewest patches the targets may leave of it.
+    predictor_dim, predictor_depth, predictor_heads
+        Width, blocks and attention heads of the predictor.
+    momentum
+        Of the target encoder at the start; rises to 1.
     """
 
-    def __init__(self, recipe: Recipe) -> None:
-        super().__init__(recipe)
-        section = recipe.method
-        assert isinstance(section, IJEPASection)
-        self.section = section
-        vit = as_transformer(self.backbone, "i-jepa")
+    def __init__(
+        self,
+        backbone: nn.Module,
+        *,
+        target_blocks: int,
+        target_scale: tuple[float, float],
+        target_aspect: tuple[float, float],
+        context_scale: tuple[float, float],
+        min_context_patches: int,
+        predictor_dim: int,
+        predictor_depth: int,
+        predictor_heads: int,
+        momentum: float,
+    ) -> None:
+        super().__init__(backbone)
+        self.momentum = momentum
+        self.draw_masks = partial(
+            multiblock_masks,
+            target_blocks=target_blocks,
+            target_scale=target_scale,
+            target_aspect=target_aspect,
+            context_scale=context_scale,
+            min_context_patches=min_context_patches,
+        )
+        vit = as_transformer(backbone, "i-jepa")
         if vit.num_prefix_tokens:
             raise InputError(
                 f"i-jepa encodes patches only and the backbone has {vit.num_prefix_tokens} other "
@@ -42,14 +73,14 @@ class IJEPA(Method):
         # In a tuple, so that the backbone is registered once, under its own name. It keeps timm's
         # truncated normal weights.
         self._masked = (masked(vit, "i-jepa", weight_initialization="skip"),)
-        self.target = copy.deepcopy(self.backbone)
+        self.target = copy.deepcopy(backbone)
         deactivate_requires_grad(self.target)
         self.predictor = IJEPAPredictorTIMM(
             num_patches=vit.patch_embed.num_patches,
-            depth=section.predictor_depth,
+            depth=predictor_depth,
             mlp_dim=vit.embed_dim,
-            predictor_embed_dim=section.predictor_dim,
-            num_heads=section.predictor_heads,
+            predictor_embed_dim=predictor_dim,
+            num_heads=predictor_heads,
         )
         # lightly leaves layers at PyTorch's initial weights and the mask token at zero.
         self.predictor.apply(_initialize)
@@ -64,9 +95,8 @@ class IJEPA(Method):
     def forward(self, views: Sequence[Tensor], moment: Moment) -> LossTerms:
         """Predict each target block's representation from the context."""
         (images,) = views
-        masks = multiblock_masks(
-            moment.batch_size, self.side, self.section, generator=moment.generator("masks")
-        ).rows(moment.rows)
+        generator = moment.generator("masks")
+        masks = self.draw_masks(moment.batch_size, self.side, generator=generator).rows(moment.rows)
         context = masks.context.to(images.device)
         targets = list(masks.targets.to(images.device))
         with torch.no_grad():
@@ -77,13 +107,12 @@ class IJEPA(Method):
         predicted = self.predictor(encoded, context, targets)
         with full_precision(predicted):
             loss = F.smooth_l1_loss(at_least_float32(predicted), at_least_float32(wanted))
-        loss = over_the_batch(loss, len(images), moment)
+        loss = over_the_batch(loss, len(images), moment.batch_size)
         return LossTerms(loss, {"prediction": loss})
 
     def after_step(self, moment: Moment) -> None:
         """Let the target encoder follow, its momentum rising linearly to 1."""
-        start = self.section.momentum
-        momentum = start + (1 - start) * (moment.step + 1) / moment.total_steps
+        momentum = self.momentum + (1 - self.momentum) * (moment.step + 1) / moment.total_steps
         update_momentum(self.backbone, self.target, momentum)
 
 

@@ -17,14 +17,12 @@ from lightly.models.utils import (
 )
 from torch import Tensor, nn
 
+from sag_vicreg.distributed import at_least_float32, full_precision, over_the_batch
 from sag_vicreg.losses import LossTerms
 from sag_vicreg.methods.base import Method
 from sag_vicreg.methods.masks import random_masks
 from sag_vicreg.methods.moment import Moment
-from sag_vicreg.methods.transformer import as_transformer, at_least_float32, masked, over_the_batch
-from sag_vicreg.pairing import full_precision
-from sag_vicreg.recipes import Recipe
-from sag_vicreg.recipes.method_sections import MAESection
+from sag_vicreg.methods.transformer import as_transformer, masked
 
 _EPS = 1e-6
 
@@ -35,30 +33,48 @@ class MAE(Method):
     The loss looks at masked patches only and, as in the paper's best setting, at each patch
     relative to its own mean and deviation. The recipe's backbone has ``global_pool: avg``, so its
     output is the mean of the patch tokens.
+
+    Parameters
+    ----------
+    backbone
+        One of timm's vision transformers; it gets MAE's initial weights and fixed positions.
+    mask_ratio
+        Share of the patches that are hidden.
+    decoder_dim, decoder_depth, decoder_heads
+        Width, blocks and attention heads of the decoder.
+    normalize_targets
+        Compare each patch relative to its own mean and deviation.
     """
 
-    def __init__(self, recipe: Recipe) -> None:
-        super().__init__(recipe)
-        section = recipe.method
-        assert isinstance(section, MAESection)
-        self.mask_ratio = section.mask_ratio
-        self.normalize_targets = section.normalize_targets
-        vit = as_transformer(self.backbone, "mae")
+    def __init__(
+        self,
+        backbone: nn.Module,
+        *,
+        mask_ratio: float,
+        decoder_dim: int,
+        decoder_depth: int,
+        decoder_heads: int,
+        normalize_targets: bool,
+    ) -> None:
+        super().__init__(backbone)
+        self.mask_ratio = mask_ratio
+        self.normalize_targets = normalize_targets
+        vit = as_transformer(backbone, "mae")
         self.patch_size = int(vit.patch_embed.patch_size[0])
         self.n_patches = int(vit.patch_embed.num_patches)
         self.n_prefix = int(vit.num_prefix_tokens)
         # In a tuple, so that the backbone is registered once, under its own name. Making it gives
         # the backbone MAE's initial weights.
         self._masked = (masked(vit, "mae"),)
-        self.decoder_embed = nn.Linear(vit.embed_dim, section.decoder_dim)
+        self.decoder_embed = nn.Linear(vit.embed_dim, decoder_dim)
         self.decoder = MaskedVisionTransformerDecoderTIMM(
             num_patches=self.n_patches,
-            embed_dim=section.decoder_dim,
-            depth=section.decoder_depth,
-            num_heads=section.decoder_heads,
+            embed_dim=decoder_dim,
+            depth=decoder_depth,
+            num_heads=decoder_heads,
             num_prefix_tokens=self.n_prefix,
         )
-        self.decoder_pixels = nn.Linear(section.decoder_dim, 3 * self.patch_size**2)
+        self.decoder_pixels = nn.Linear(decoder_dim, 3 * self.patch_size**2)
         self.decoder_embed.apply(init_weights)
         self.decoder_pixels.apply(init_weights)
 
@@ -76,7 +92,7 @@ class MAE(Method):
         predicted = self.predict(images, visible)
         with full_precision(predicted):
             error = get_at_index(at_least_float32(predicted) - self.targets(images), masked)
-            loss = over_the_batch(error.square().mean(), len(images), moment)
+            loss = over_the_batch(error.square().mean(), len(images), moment.batch_size)
         return LossTerms(loss, {"reconstruction": loss})
 
     def targets(self, images: Tensor) -> Tensor:

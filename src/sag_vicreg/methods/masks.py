@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sag_vicreg.recipes.method_sections import IJEPASection
-from sag_vicreg.recipes.patches import block_shape, visible_patches
+from sag_vicreg.published import block_shape, visible_patches
 
 _REDRAWS = 20
 
@@ -53,7 +52,15 @@ class BlockMasks:
 
 
 def multiblock_masks(
-    n: int, side: int, section: IJEPASection, *, generator: torch.Generator
+    n: int,
+    side: int,
+    *,
+    target_blocks: int,
+    target_scale: tuple[float, float],
+    target_aspect: tuple[float, float],
+    context_scale: tuple[float, float],
+    min_context_patches: int,
+    generator: torch.Generator,
 ) -> BlockMasks:
     """Draw I-JEPA's multi-block masks (Assran et al., 2023, section 3) on a square grid.
 
@@ -67,18 +74,18 @@ def multiblock_masks(
     """
     target = block_shape(
         side,
-        _between(section.target_scale, generator),
-        _between(section.target_aspect, generator),
+        _between(target_scale, generator),
+        _between(target_aspect, generator),
     )
-    context = block_shape(side, _between(section.context_scale, generator), 1.0)
+    context = block_shape(side, _between(context_scale, generator), 1.0)
 
-    targets = _blocks((n, section.target_blocks), side, target, generator)
+    targets = _blocks((n, target_blocks), side, target, generator)
     seen = _blocks((n,), side, context, generator) & ~targets.any(dim=1)
     for attempt in range(_REDRAWS + 1):
-        short = seen.sum(dim=(1, 2)) < section.min_context_patches
+        short = seen.sum(dim=(1, 2)) < min_context_patches
         if not short.any():
             break
-        drawn = _blocks((n, section.target_blocks), side, target, generator)
+        drawn = _blocks((n, target_blocks), side, target, generator)
         if attempt == _REDRAWS:
             drawn = drawn[:, :1].expand_as(drawn)
         targets = torch.where(short[:, None, None, None], drawn, targets)
@@ -90,7 +97,7 @@ def multiblock_masks(
     # Random numbers above all others push what is not seen out of the first places.
     noise = torch.rand(n, side * side, generator=generator).masked_fill(~seen, 2.0)
     trimmed = noise.argsort(dim=1)[:, :kept].sort(dim=1).values
-    numbers = targets.flatten(2).nonzero()[:, 2].view(n, section.target_blocks, -1)
+    numbers = targets.flatten(2).nonzero()[:, 2].view(n, target_blocks, -1)
     return BlockMasks(trimmed, numbers.transpose(0, 1))
 
 

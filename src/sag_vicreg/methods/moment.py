@@ -1,6 +1,6 @@
 """Where training stands, and the randomness that belongs to exactly that place."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from zlib import crc32
 
 import numpy as np
@@ -17,30 +17,30 @@ def derived_seed(seed: int, stream: str, *place: int) -> int:
     return int(words.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Moment:
     """One batch of one run.
 
     Attributes
     ----------
-    seed, epoch, step
-        The run's seed, and where it stands; ``step`` counts optimiser steps from 0.
-    total_steps
-        Optimiser steps of the whole run.
+    step, total_steps
+        Where the run stands, in optimiser steps from 0, and how many it has.
     batch_size
         Images of the batch over all processes.
+    seed, epoch
+        What is drawn follows from the seed and the place.
     rows
-        The rows of that batch which this process holds.
+        The rows of that batch which this process holds; by default all.
     part
         Which of the batches that are accumulated into this step.
     """
 
-    seed: int
-    epoch: int
     step: int
     total_steps: int
     batch_size: int
-    rows: slice
+    seed: int = 0
+    epoch: int = 0
+    rows: slice = field(default_factory=lambda: slice(None))
     part: int = 0
 
     @property

@@ -1,26 +1,45 @@
 """From a recipe to its method."""
 
-from sag_vicreg.methods.barlow_twins import BarlowTwins
+import copy
+from importlib import import_module
+
+from torch import nn
+
+from sag_vicreg.errors import InputError
+from sag_vicreg.methods.backbone import make_backbone, output_width
 from sag_vicreg.methods.base import Method
-from sag_vicreg.methods.dino import DINO
-from sag_vicreg.methods.i_jepa import IJEPA
-from sag_vicreg.methods.mae import MAE
-from sag_vicreg.methods.sag_vicreg import SAGVICReg
-from sag_vicreg.methods.simclr import SimCLR
-from sag_vicreg.methods.vicreg import VICReg
+from sag_vicreg.methods.trial import check_fits, without_memory
 from sag_vicreg.recipes import Recipe
 
-METHODS: dict[str, type[Method]] = {
-    "vicreg": VICReg,
-    "sag-vicreg": SAGVICReg,
-    "simclr": SimCLR,
-    "barlow-twins": BarlowTwins,
-    "dino": DINO,
-    "mae": MAE,
-    "i-jepa": IJEPA,
-}
+# What stands in memory beside every weight: its gradient, and what an optimiser keeps of it.
+_COPIES = 3
 
 
-def make_method(recipe: Recipe) -> Method:
-    """Build the method a recipe names, with freshly initialised weights."""
-    return METHODS[recipe.method.name](recipe)
+def make_method(recipe: Recipe, *, backbone: nn.Module | None = None) -> Method:
+    """Build the method a recipe names, with freshly initialised weights.
+
+    Parameters
+    ----------
+    backbone
+        A network of your own, from images to vectors, instead of the recipe's.
+    """
+    if backbone is None:
+        backbone = make_backbone(recipe.backbone.name, recipe.backbone.args)
+    n_features = output_width(backbone, recipe.dataset.image_size)
+    build = method_class(recipe.method.implementation).from_numbers
+    numbers = recipe.method.model_dump(exclude={"name"})
+    try:
+        with without_memory():
+            trial = build(copy.deepcopy(backbone).to("meta"), n_features, **numbers)
+    except RuntimeError as error:  # numbers that no tensor could have
+        reason = " ".join(str(error).split())[:160]
+        raise InputError(f"method {recipe.method.name} cannot be built: {reason}") from error
+    check_fits(trial, f"method {recipe.method.name}", copies=_COPIES)
+    return build(backbone, n_features, **numbers)
+
+
+def method_class(implementation: str) -> type[Method]:
+    """Look up ``module.Class``, as a section of a recipe names it, in this package."""
+    module, _, name = implementation.partition(".")
+    found: type[Method] = getattr(import_module(f"sag_vicreg.methods.{module}"), name)
+    return found

@@ -1,22 +1,58 @@
-"""VICReg (Bardes et al., 2022, https://arxiv.org/abs/2105.04906)."""
+"""VICReg (Bardes et al., 2022, https://arxiv.org/abs/2105.04906) and SAG-VICReg (paper, 4.3)."""
 
-from sag_vicreg.losses import VICRegLoss
-from sag_vicreg.methods.heads import expander
-from sag_vicreg.methods.two_views import TwoViewMethod
-from sag_vicreg.recipes import Recipe
-from sag_vicreg.recipes.method_sections import VICRegSection
+from collections.abc import Sequence
+from typing import Any, Self
+
+from torch import nn
+
+from sag_vicreg.losses import SAGVICRegLoss, VICRegLoss
+from sag_vicreg.methods.heads import expander as make_expander
+from sag_vicreg.methods.two_views import NeighborsIn, TwoViewMethod
 
 
 class VICReg(TwoViewMethod):
     """Two views through backbone and expander, then invariance, variance and covariance."""
 
-    def __init__(self, recipe: Recipe) -> None:
-        super().__init__(recipe)
-        section = recipe.method
-        assert isinstance(section, VICRegSection)
-        self.head = expander(self.n_features, section.expander)
-        self.loss = VICRegLoss(
-            invariance=section.invariance_weight,
-            variance=section.variance_weight,
-            covariance=section.covariance_weight,
+    @classmethod
+    def from_numbers(
+        cls,
+        backbone: nn.Module,
+        n_features: int,
+        *,
+        expander: Sequence[int],
+        invariance_weight: float,
+        variance_weight: float,
+        covariance_weight: float,
+    ) -> Self:
+        """Build expander and loss."""
+        loss = VICRegLoss(
+            invariance=invariance_weight, variance=variance_weight, covariance=covariance_weight
         )
+        return cls(backbone, make_expander(n_features, expander), loss)
+
+
+class SAGVICReg(TwoViewMethod):
+    """VICReg until ``walk_after`` of training is done, on a random walk's pairs from then on."""
+
+    @classmethod
+    def from_numbers(
+        cls,
+        backbone: nn.Module,
+        n_features: int,
+        *,
+        expander: Sequence[int],
+        invariance_weight: float,
+        variance_weight: float,
+        covariance_weight: float,
+        neighbors_in: NeighborsIn,
+        **walk: Any,
+    ) -> Self:
+        """Build expander and loss; ``walk`` are options of ``RandomWalkPairing``."""
+        loss = SAGVICRegLoss(
+            invariance=invariance_weight,
+            variance=variance_weight,
+            covariance=covariance_weight,
+            **walk,
+        )
+        head = make_expander(n_features, expander)
+        return cls(backbone, head, loss, neighbors_in=neighbors_in)

@@ -1,21 +1,17 @@
-"""Random-walk pairing: who is paired with whom in a batch of two views (paper, section 4.3)."""
+"""Random-walk pairing: who is paired with whom in a batch of two views (paper, section 4.3).
 
-from sag_vicreg.pairing.affinity import Affinity, ScaleOver, neighbor_affinity
-from sag_vicreg.pairing.gather import GlobalViews, gather_views
-from sag_vicreg.pairing.random_walk_pairing import RandomWalkPairing, WalkedViews
-from sag_vicreg.pairing.views import check_finite, full_precision
-from sag_vicreg.pairing.walk import Pairs, random_walk
+To read: ``affinity``, who is near whom; ``walk``, the draw and the module; ``memory``, an option.
+"""
+
+from sag_vicreg.pairing.affinity import Affinity, neighbor_affinity, own_view_rank
+from sag_vicreg.pairing.walk import Pairs, RandomWalkPairing, WalkedViews, random_walk
 
 __all__ = [
     "Affinity",
-    "GlobalViews",
     "Pairs",
     "RandomWalkPairing",
-    "ScaleOver",
     "WalkedViews",
-    "check_finite",
-    "full_precision",
-    "gather_views",
     "neighbor_affinity",
+    "own_view_rank",
     "random_walk",
 ]

@@ -1,12 +1,19 @@
-"""One step of the random walk: a partner for every row (paper, appendix on random walks)."""
+"""The random walk: a partner for every row, and the module that draws them in front of any loss.
+
+Section 4.3 of the paper and its appendix on random walks. :func:`random_walk` is the walk itself;
+:class:`RandomWalkPairing` puts affinity, walk and all options together.
+"""
 
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from sag_vicreg.distributed import GlobalViews, check_finite, gather_rows, gather_views
 from sag_vicreg.errors import InputError
-from sag_vicreg.pairing.affinity import Affinity
+from sag_vicreg.pairing.affinity import Affinity, affinity_to, check_kernel
+from sag_vicreg.pairing.memory import Memory
+from sag_vicreg.walk_options import Around, Partners, ScaleOver, check_walk
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +23,8 @@ class Pairs:
     Attributes
     ----------
     indices : (n,) int64
-        Partners, rows of ``z_prime``. ``indices[i] == i`` is the row's own view.
+        Partners, rows of ``z_prime``. ``indices[i] == i`` is the row's own view. From n on they
+        are rows of the pairing's memory, where it has one.
     weights : (n,) float
         ``W[i, indices[i]]``, in (0, 1].
     """
@@ -40,7 +48,7 @@ def random_walk(
 ) -> Pairs:
     """Walk one step from every row: draw ``j`` with probability ``P[i, j]``.
 
-    The draw is by inverse CDF from one uniform number a row, so the same numbers give the same
+    The draw is by inverse CDF from one uniform number per row, so the same numbers give the same
     pairs on every device.
 
     Parameters
@@ -75,26 +83,286 @@ def random_walk(
     )
 
 
+def random_partners(own: Tensor, n: int, *, weight: float, uniforms: Tensor) -> Pairs:
+    """Give rows ``own`` any other of n rows as a partner, each as likely: what a walk must beat."""
+    others = (uniforms * (n - 1)).long().clamp_max(n - 2)
+    return Pairs(others + (others >= own), torch.full_like(uniforms, weight))
+
+
+def stay(pairs: Pairs, own: Tensor, at_home: Tensor) -> Pairs:
+    """Give the rows ``at_home`` their own view instead, with weight 1."""
+    return Pairs(torch.where(at_home, own, pairs.indices), pairs.weights.masked_fill(at_home, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class WalkedViews(Pairs):
+    """A batch with the walk's partners: ``z[i]`` goes with ``z_partner[i]``, weighted.
+
+    Attributes
+    ----------
+    z, z_partner : (n, d) float32 or float64
+        ``z_partner = z_prime[indices]``, the paper's ``z''``; crossed, ``z`` is the other view's
+        and ``z_partner = z[indices]``. Gradients flow through both, but not through rows of the
+        memory. With several processes these are the rows of all of them, the same on each.
+    z_spread : (n, d)
+        The side that a loss holds apart beside ``z``: ``z_partner``, with a memory ``z_prime``.
+    views : GlobalViews
+        The two views of the whole batch, as they were before anybody was paired.
+    indices, weights : (n,)
+        As in :class:`Pairs`.
+    """
+
+    z: Tensor
+    z_partner: Tensor
+    z_spread: Tensor
+    views: GlobalViews
+
+    @classmethod
+    def at_home(cls, views: GlobalViews) -> "WalkedViews":
+        """Pair every row with its own view, with weight 1: nobody walks."""
+        check_finite(views.z, views.z_prime)
+        own = torch.arange(len(views.z), device=views.z.device)
+        return cls(
+            own, torch.ones_like(views.z[:, 0]), views.z, views.z_prime, views.z_prime, views
+        )
+
+
+class RandomWalkPairing(nn.Module):
+    """Pair each row with a partner drawn by a random walk over the batch's similarity graph.
+
+    Where ``torch.distributed`` runs with several processes, the batch is that of all of them: each
+    process draws for its own rows, all draws are gathered, and what comes out is the whole walked
+    batch. A loss put behind it must therefore not gather again.
+
+    Parameters
+    ----------
+    k, percentile, scale_over, around
+        As in :func:`~sag_vicreg.pairing.neighbor_affinity`, but by default around the own view and
+        scaled over its neighbours: so the own view is always a candidate, and nothing is lost of
+        VICReg's hold on it. ``around="view", scale_over="batch"`` is the paper's literal reading.
+    stay_home : bool
+        A row whose own view is not its nearest keeps its own view, with weight 1.
+    crossed : bool
+        Once ``j`` is drawn, pull the other two views: ``z'_i`` and ``z_j``.
+    memory : int
+        So many embeddings ``z'`` of earlier batches are candidates too, without gradient. Batches
+        are remembered in training mode only.
+    walk_after, walk_ramp : float
+        Share of training on own views alone before anybody walks, and share of it over which
+        ``walk_share`` is then reached from 0. Where one is not 0, every call names its
+        ``progress``.
+    walk_share : float
+        Probability with which a row walks; else it keeps its own view, with weight 1.
+    partners : {"walk", "random"}
+        ``random``: any other row, each as likely, with weight ``partner_weight``. A control.
+
+    Examples
+    --------
+    >>> import torch
+    >>> pairing = RandomWalkPairing(k=5)
+    >>> walked = pairing(torch.randn(32, 16), torch.randn(32, 16))
+    >>> walked.z_partner.shape
+    torch.Size([32, 16])
+    """
+
+    def __init__(
+        self,
+        k: int = 5,
+        *,
+        percentile: float = 20.0,
+        scale_over: ScaleOver = "neighbors",
+        around: Around = "own_view",
+        stay_home: bool = False,
+        crossed: bool = False,
+        memory: int = 0,
+        walk_after: float = 0.0,
+        walk_ramp: float = 0.0,
+        walk_share: float = 1.0,
+        partners: Partners = "walk",
+        partner_weight: float = 1.0,
+    ) -> None:
+        super().__init__()
+        check_kernel(k=k, percentile=percentile, scale_over=scale_over, around=around)
+        check_walk(
+            around=around,
+            stay_home=stay_home,
+            crossed=crossed,
+            memory=memory,
+            walk_after=walk_after,
+            walk_ramp=walk_ramp,
+            walk_share=walk_share,
+            partners=partners,
+            partner_weight=partner_weight,
+        )
+        self.k = k
+        self.percentile = percentile
+        self.scale_over: ScaleOver = scale_over
+        self.around: Around = around
+        self.stay_home = stay_home
+        self.crossed = crossed
+        self.memory = Memory(memory) if memory else None
+        self.walk_after = walk_after
+        self.walk_ramp = walk_ramp
+        self.walk_share = walk_share
+        self.partners: Partners = partners
+        self.partner_weight = partner_weight
+
+    def forward(
+        self,
+        z: Tensor,
+        z_prime: Tensor,
+        *,
+        progress: float | None = None,
+        features: tuple[Tensor, Tensor] | None = None,
+        generator: torch.Generator | None = None,
+        uniforms: Tensor | None = None,
+        pairs: Pairs | None = None,
+    ) -> WalkedViews:
+        """Draw a partner for each row.
+
+        Parameters
+        ----------
+        z, z_prime : (n_local, d) floating point
+            The views' embeddings on this process.
+        progress : float, optional
+            Share of training that is done, for ``walk_after`` and ``walk_ramp``.
+        features : two (n_local, f) floating point, optional
+            Search neighbours in these rows, as the backbone's output, instead of ``z``.
+        generator : torch.Generator, optional
+            Uniforms are drawn for the whole batch and each process uses those of its own rows:
+            generators seeded alike on all processes give the same pairs for any number of them.
+        uniforms : (n,) floating point, optional
+            The uniform numbers of the whole batch themselves, in [0, 1). Where the share that walks
+            is below 1, (2, n): a row walks if its second number is below it.
+        pairs : Pairs, optional
+            Pairs of the whole batch, used as they are; nothing is drawn.
+        """
+        views = gather_views(z, z_prime)
+        search_sees_all = self.partners == "walk" and self.around == "view" and features is None
+        if pairs is not None or len(views.sizes) > 1 or not search_sees_all:
+            # The search refuses broken rows at no cost, but sees this process's alone, and around
+            # the own view one side of them; processes must refuse a broken one together.
+            check_finite(views.z, views.z_prime)
+        candidates = views.z_prime if self.memory is None else self.memory.behind(views.z_prime)
+        if pairs is None:
+            share = self.share_at(progress)
+            if share is None:
+                return WalkedViews.at_home(views)
+            pairs = self._draw(views, candidates, features, generator, uniforms, share)
+        else:
+            check_pairs(pairs, len(views.z), len(candidates))
+            pairs = Pairs(pairs.indices.to(views.z.device), pairs.weights.to(views.z))
+        if self.memory is not None and self.training:
+            self.memory.push(views.z_prime)
+        z, others = (views.z_prime, views.z) if self.crossed else (views.z, candidates)
+        z_partner = others.index_select(0, pairs.indices)
+        z_spread = z_partner if self.memory is None else views.z_prime
+        return WalkedViews(pairs.indices, pairs.weights, z, z_partner, z_spread, views)
+
+    def share_at(self, progress: float | None) -> float | None:
+        """Return the probability with which a row walks; None before anybody does.
+
+        This is where walk or not is decided, for every loss and method.
+        """
+        if progress is None:
+            if self.walk_after or self.walk_ramp:
+                raise InputError(
+                    "walk_after and walk_ramp depend on how far training is: "
+                    "pass progress, the share of it that is done"
+                )
+            return self.walk_share
+        since = progress - self.walk_after
+        if since < 0:
+            return None
+        return self.walk_share * (min(since / self.walk_ramp, 1.0) if self.walk_ramp else 1.0)
+
+    @torch.no_grad()
+    def _draw(
+        self,
+        views: GlobalViews,
+        candidates: Tensor,
+        features: tuple[Tensor, Tensor] | None,
+        generator: torch.Generator | None,
+        uniforms: Tensor | None,
+        share: float,
+    ) -> Pairs:
+        n, device = len(views.z), views.z.device
+        some_stay = share < 1
+        if uniforms is None:
+            numbers = [
+                draw_uniforms(n, generator=generator, device=device) for _ in range(1 + some_stay)
+            ]
+        else:
+            check_uniforms(uniforms, *((2, n) if some_stay else (n,)))
+            numbers = list(uniforms.reshape(-1, n).to(device))
+        numbers = [each[views.own] for each in numbers]
+        own = torch.arange(n, device=device)[views.own]
+        if self.partners == "random":
+            drawn = random_partners(own, n, weight=self.partner_weight, uniforms=numbers[0])
+        else:
+            drawn = self._walk(views, candidates, features, own, numbers[0])
+        if some_stay:
+            drawn = stay(drawn, own, numbers[1] >= share)
+        return Pairs(
+            gather_rows(drawn.indices, views.sizes),
+            gather_rows(drawn.weights.to(views.z.dtype), views.sizes),
+        )
+
+    def _walk(
+        self,
+        views: GlobalViews,
+        candidates: Tensor,
+        features: tuple[Tensor, Tensor] | None,
+        own: Tensor,
+        uniforms: Tensor,
+    ) -> Pairs:
+        if features is not None:
+            if self.memory is not None:
+                raise InputError("a memory holds embeddings, not features: search without features")
+            views = gather_views(*(each.detach() for each in features))
+            candidates = views.z_prime
+        at_own_view = self.around == "own_view"
+        affinity = affinity_to(
+            candidates,
+            (views.z_prime if at_own_view else views.z)[views.own],
+            k=self.k,
+            percentile=self.percentile,
+            scale_over=self.scale_over,
+            own=own if at_own_view else None,
+        )
+        drawn = random_walk(affinity, uniforms=uniforms)
+        return stay(drawn, own, affinity.indices[:, 0] != own) if self.stay_home else drawn
+
+    def extra_repr(self) -> str:
+        """Show the options where a model is printed."""
+        shown = ("k", "percentile", "scale_over", "around", "stay_home", "crossed", "walk_share")
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
+
+
 def draw_uniforms(n: int, *, generator: torch.Generator | None, device: torch.device) -> Tensor:
     """Draw n numbers in [0, 1) where the generator lives and bring them to ``device``."""
     source = device if generator is None else generator.device
     return torch.rand(n, generator=generator, device=source).to(device)
 
 
-def check_uniforms(uniforms: Tensor, n: int) -> None:
-    """Refuse uniforms that are not n numbers in [0, 1)."""
+def check_uniforms(uniforms: Tensor, *shape: int) -> None:
+    """Refuse uniforms that are not so many numbers in [0, 1)."""
     if not uniforms.is_floating_point():
         raise TypeError(f"uniforms are {uniforms.dtype}: they must be floating point")
-    if uniforms.shape != (n,):
-        raise InputError(f"uniforms have shape {tuple(uniforms.shape)}: {n} rows need ({n},)")
+    if uniforms.shape != shape:
+        raise InputError(
+            f"uniforms have shape {tuple(uniforms.shape)}: {shape[-1]} rows need {shape}"
+        )
+    if torch.compiler.is_compiling():  # values cannot be looked at
+        return
     if not bool(((uniforms >= 0) & (uniforms < 1)).all()):
         raise InputError(
             f"uniforms run from {uniforms.min():g} to {uniforms.max():g}: they must lie in [0, 1)"
         )
 
 
-def check_pairs(pairs: Pairs, n: int) -> None:
-    """Refuse pairs that do not give each of n rows one partner among n and one finite weight."""
+def check_pairs(pairs: Pairs, n: int, n_candidates: int) -> None:
+    """Refuse pairs that do not give each of n rows one candidate and one finite weight."""
     if not isinstance(pairs, Pairs):
         raise TypeError(f"pairs must be Pairs(indices, weights), not {type(pairs).__name__}")
     indices, weights = pairs.indices, pairs.weights
@@ -107,10 +375,12 @@ def check_pairs(pairs: Pairs, n: int) -> None:
             f"pairs have indices of shape {tuple(indices.shape)} and weights of shape "
             f"{tuple(weights.shape)}: the whole batch, over all processes, has {n} rows"
         )
-    if not bool(((indices >= 0) & (indices < n)).all()):
+    if torch.compiler.is_compiling():  # values cannot be looked at
+        return
+    if not bool(((indices >= 0) & (indices < n_candidates)).all()):
         raise InputError(
             f"pairs.indices run from {indices.min()} to {indices.max()}: "
-            f"partners are rows 0 to {n - 1}"
+            f"partners are rows 0 to {n_candidates - 1}"
         )
     if not bool((weights.isfinite() & (weights >= 0)).all()):
         raise InputError("pairs.weights hold negative, NaN or infinite values: they must not")

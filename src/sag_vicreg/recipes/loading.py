@@ -7,15 +7,22 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from sag_vicreg.door import Kind, open_file
 from sag_vicreg.errors import InputError
 from sag_vicreg.recipes.packaged import packaged_recipe
 from sag_vicreg.recipes.problems import one_line
 from sag_vicreg.recipes.schema import Recipe
-from sag_vicreg.recipes.yaml_text import merge, parse_yaml
+from sag_vicreg.recipes.yaml_text import merge, parse_option, parse_yaml
+
+RECIPE = Kind("a recipe in YAML", "mend it, or make it again by `sag-vicreg train`", 1 << 18)
 
 
 def load_recipe(
-    source: str | Path, *, scale: str | None = None, overrides: Sequence[str] = ()
+    source: str | Path,
+    *,
+    scale: str | None = None,
+    overrides: Sequence[str] = (),
+    default_scale: str = "paper",
 ) -> Recipe:
     """Load a recipe by its packaged name or from a YAML file.
 
@@ -26,10 +33,12 @@ def load_recipe(
         either complete (as a run's ``recipe.yaml`` is) or names a packaged recipe under ``base``
         and holds only what differs.
     scale
-        ``paper`` (default), ``cpu`` (minutes on two cores) or ``smoke`` (seconds).
+        ``paper``, ``cpu`` (minutes on two cores) or ``smoke`` (seconds).
     overrides
         ``key=value`` with dots for nesting and YAML for values: ``optimizer.base_lr=0.5``. Another
         ``name`` for the backbone, method or optimiser clears the rest of that section.
+    default_scale
+        The scale where neither the call nor the file says; commands take ``cpu``.
 
     Examples
     --------
@@ -39,9 +48,9 @@ def load_recipe(
     """
     name = str(source)
     if Path(name).suffix in (".yaml", ".yml"):
-        content = _read_file(Path(name), scale)
+        content = _read_file(Path(name), scale, default_scale)
     else:
-        content = packaged_recipe(name, scale or "paper")
+        content = packaged_recipe(name, scale or default_scale)
     # Together, so that their order does not matter: a new name clears only what was there before.
     changes: dict[str, Any] = reduce(merge, map(_parse_override, overrides), {})
     if "scale" in changes:
@@ -56,13 +65,9 @@ def load_recipe(
         raise InputError(f"recipe {name}: {one_line(error, Recipe)}") from None
 
 
-def _read_file(path: Path, scale: str | None) -> dict[str, Any]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise InputError(f"cannot read the recipe {path}: {reason}") from error
-    content = parse_yaml(text, str(path))
+def _read_file(path: Path, scale: str | None, default_scale: str) -> dict[str, Any]:
+    with open_file(path, RECIPE) as file:
+        content = parse_yaml(file.read().decode())
     if not isinstance(content, dict):
         raise InputError(f"{path} holds no recipe: it must be a mapping of sections")
     base = content.pop("base", None)
@@ -73,7 +78,7 @@ def _read_file(path: Path, scale: str | None) -> dict[str, Any]:
                 "leave the scale out or override keys"
             )
         return content
-    scale = str(scale or content.get("scale") or "paper")
+    scale = str(scale or content.get("scale") or default_scale)
     return _lay_over(packaged_recipe(str(base), scale), content | {"scale": scale})
 
 
@@ -106,7 +111,7 @@ def _parse_override(override: str) -> dict[str, Any]:
         raise InputError(
             f"cannot read the override '{override}': write key=value, as optimizer.base_lr=0.5"
         )
-    content = parse_yaml(value, f"the value of '{override}'")
+    content = parse_option(value, f"the value of '{override}'")
     for part in reversed(key.split(".")):
         content = {part: content}
     result: dict[str, Any] = content

@@ -1,8 +1,13 @@
-"""One section per method: the numbers of its paper."""
+"""Every method, declared once: its section of a recipe, its class, its packaged recipes.
 
-from typing import Annotated, ClassVar, Literal
+A section's keys are the numbers of its paper.
+"""
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, cast, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from sag_vicreg.walk_options import Around, Partners, ScaleOver, WalkOptions, check_walk
 
 Positive = Annotated[int, Field(gt=0)]
 PositiveFloat = Annotated[float, Field(gt=0)]
@@ -19,24 +24,118 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
-class MethodSettings(Section):
-    """What every method's section has: how many views of an image it takes."""
+class PackagedRecipe(NamedTuple):
+    """A recipe for every packaged dataset: ``DATASET/name``.
 
+    ``family`` is whose backbone it trains, a file in ``library/families``; ``title`` is how tables
+    write it. One that differs from its method has a file of its own in ``library/methods``.
+    """
+
+    name: str
+    family: Literal["resnet", "vit"]
+    title: str
+    own_file: bool = False
+
+
+PackagedRecipes = tuple[PackagedRecipe, ...]
+
+
+class MethodSettings(Section):
+    """What every method declares beside its numbers.
+
+    Attributes
+    ----------
+    implementation
+        ``module.Class`` in ``sag_vicreg.methods``, which is loaded when it is needed. The keys of
+        the section but ``name`` are what its ``from_numbers`` takes.
+    recipes
+        Its packaged recipes.
+    takes
+        Views of an image.
+    """
+
+    implementation: ClassVar[str]
+    recipes: ClassVar[PackagedRecipes]
     takes: ClassVar[range] = range(2, 3)
 
+    def addressed(self) -> dict[str, Any]:
+        """Return what counts in a recipe's digest."""
+        return self.model_dump(mode="json")
 
-class WalkSettings(Section):
-    """The random walk over the batch's similarity graph."""
+
+class WalkSettings(MethodSettings):
+    """The random walk over the batch's similarity graph.
+
+    Defaults are the paper's literal reading, because a recipe that was saved before a key existed
+    was trained so. Packaged recipes name the reading they take.
+    """
+
+    # Newer than published results: at these defaults they change nothing, nor a recipe's digest.
+    newer: ClassVar[tuple[str, ...]] = (
+        "around",
+        "stay_home",
+        "crossed",
+        "memory",
+        "neighbors_in",
+        "walk_share",
+        "walk_ramp",
+        "partners",
+        "partner_weight",
+    )
 
     k: Positive = 5
     percentile: Annotated[float, Field(ge=0, le=100)] = 20.0
-    scale_over: Literal["batch", "neighbors"] = "batch"
+    scale_over: ScaleOver = "batch"
+    around: Around = "view"  # whose neighbours: z_i's or its own view's
+    stay_home: bool = False  # a row whose own view is not its nearest keeps it
+    crossed: bool = False  # the other two views are pulled
+    memory: Annotated[int, Field(ge=0)] = 0  # embeddings of earlier batches as candidates
+    neighbors_in: Literal["embedding", "representation"] = "embedding"
     walk_after: Share = 0.0  # share of training on plain pairs before the walk starts
+    walk_ramp: Share = 0.0  # share of training over which walk_share is reached from 0
+    walk_share: Share = 1.0  # probability with which a row walks
+    partners: Partners = "walk"  # random: a control
+    partner_weight: Share = 1.0  # of random partners
+
+    @model_validator(mode="after")
+    def _walk_together(self) -> Self:
+        try:
+            check_walk(**self.options())
+        except ValueError as error:
+            raise ValueError(f"method.{error}") from None
+        if self.neighbors_in == "representation":
+            if self.memory:
+                raise ValueError(
+                    "method.memory keeps embeddings: it does not go with neighbors_in "
+                    "representation"
+                )
+            if self.partners == "random":
+                raise ValueError("method.partners random has no neighbours: leave neighbors_in out")
+        return self
+
+    def addressed(self) -> dict[str, Any]:
+        """Leave out keys that came later and say what was done before there were any."""
+        content = super().addressed()
+        for key in self.newer:
+            if content[key] == type(self).model_fields[key].default:
+                del content[key]
+        return content
+
+    def options(self) -> WalkOptions:
+        """Return what :class:`~sag_vicreg.pairing.RandomWalkPairing` takes beside ``k``."""
+        return cast(
+            WalkOptions, {name: getattr(self, name) for name in WalkOptions.__annotations__}
+        )
 
 
 class VICRegSection(MethodSettings):
     """VICReg: expander widths and the weights of its three terms."""
 
+    implementation: ClassVar = "vicreg.VICReg"
+    recipes: ClassVar[PackagedRecipes] = (
+        PackagedRecipe("vicreg", "resnet", "VICReg"),
+        PackagedRecipe("vicreg-vit", "vit", "VICReg"),
+    )
     name: Literal["vicreg"]
     expander: Widths
     invariance_weight: Weight = 25.0
@@ -44,21 +143,37 @@ class VICRegSection(MethodSettings):
     covariance_weight: Weight = 1.0
 
 
-class SAGVICRegSection(VICRegSection, WalkSettings):
+class SAGVICRegSection(WalkSettings, VICRegSection):
     """SAG-VICReg: VICReg on the walk's pairs."""
 
+    implementation: ClassVar = "vicreg.SAGVICReg"
+    recipes: ClassVar[PackagedRecipes] = (
+        PackagedRecipe("sag-vicreg", "resnet", "SAG-VICReg"),
+        PackagedRecipe("sag-vicreg-literal", "resnet", "SAG-VICReg (literal)", own_file=True),
+        PackagedRecipe("sag-vicreg-vit", "vit", "SAG-VICReg"),
+    )
     name: Literal["sag-vicreg"]  # type: ignore[assignment]
 
 
-class PairingSettings(WalkSettings, MethodSettings):
+class PairingSettings(WalkSettings):
     """SAG in front of another two-view method; ``views`` are that method's own pairs."""
 
     pairing: Literal["views", "random_walk"] = "views"
+
+    def addressed(self) -> dict[str, Any]:
+        """Of a walk that nobody takes, write what was written when results were first published."""
+        content = super().addressed()
+        if self.pairing == "views":
+            content = {k: v for k, v in content.items() if k not in self.newer}
+            content["scale_over"] = "batch"
+        return content
 
 
 class SimCLRSection(PairingSettings):
     """SimCLR: NT-Xent over a projection head."""
 
+    implementation: ClassVar = "simclr.SimCLR"
+    recipes: ClassVar[PackagedRecipes] = (PackagedRecipe("simclr", "resnet", "SimCLR"),)
     name: Literal["simclr"]
     head: Widths
     temperature: PositiveFloat = 0.5
@@ -67,6 +182,8 @@ class SimCLRSection(PairingSettings):
 class BarlowTwinsSection(PairingSettings):
     """Barlow Twins: cross-correlation to identity."""
 
+    implementation: ClassVar = "barlow_twins.BarlowTwins"
+    recipes: ClassVar[PackagedRecipes] = (PackagedRecipe("barlow-twins", "resnet", "Barlow Twins"),)
     name: Literal["barlow-twins"]
     expander: Widths
     redundancy_weight: Weight = 5e-3
@@ -76,6 +193,8 @@ class DINOSection(MethodSettings):
     """DINO: self-distillation from a momentum teacher."""
 
     takes: ClassVar[range] = range(2, 1000)  # two global views, any number of local ones
+    implementation: ClassVar = "dino.DINO"
+    recipes: ClassVar[PackagedRecipes] = (PackagedRecipe("dino", "vit", "DINO"),)
     name: Literal["dino"]
     hidden_dim: Positive = 2048
     bottleneck_dim: Positive = 256
@@ -93,6 +212,8 @@ class MAESection(MethodSettings):
     """MAE: reconstruct the masked patches."""
 
     takes: ClassVar[range] = range(1, 2)
+    implementation: ClassVar = "mae.MAE"
+    recipes: ClassVar[PackagedRecipes] = (PackagedRecipe("mae", "vit", "MAE"),)
     name: Literal["mae"]
     mask_ratio: OpenShare = 0.75
     decoder_dim: Positive = 512
@@ -105,6 +226,8 @@ class IJEPASection(MethodSettings):
     """I-JEPA: predict the target encoder's patches from a context block."""
 
     takes: ClassVar[range] = range(1, 2)
+    implementation: ClassVar = "i_jepa.IJEPA"
+    recipes: ClassVar[PackagedRecipes] = (PackagedRecipe("i-jepa", "vit", "I-JEPA"),)
     name: Literal["i-jepa"]
     target_blocks: Positive = 4
     target_scale: Range = (0.15, 0.2)
@@ -127,3 +250,9 @@ MethodSection = Annotated[
     | IJEPASection,
     Field(discriminator="name"),
 ]
+
+METHODS: dict[str, type[MethodSettings]] = {
+    get_args(section.model_fields["name"].annotation)[0]: section
+    for section in get_args(get_args(MethodSection)[0])
+}
+"""Every method by name."""

@@ -1,4 +1,4 @@
-"""Arithmetic of patches: what a vision transformer's recipe is checked by and its masks cut by.
+"""What a vision transformer's recipe is checked by: patches that tile, masks that leave something.
 
 Pure numbers, so that a recipe whose masks would leave nothing is refused before torch is loaded.
 """
@@ -6,6 +6,8 @@ Pure numbers, so that a recipe whose masks would leave nothing is refused before
 import math
 import re
 from typing import TYPE_CHECKING, Any
+
+from sag_vicreg.published import fewest_context_patches, visible_patches
 
 if TYPE_CHECKING:
     from sag_vicreg.recipes.method_sections import IJEPASection
@@ -29,40 +31,6 @@ def patch_size(backbone_name: str, args: dict[str, Any]) -> int | None:
         return given
     named = re.search(r"_patch(\d+)", backbone_name)
     return int(named.group(1)) if named else None
-
-
-def visible_patches(patches: int, mask_ratio: float) -> int:
-    """Patches MAE leaves visible out of ``patches``, rounded down as in the official code."""
-    return int(patches * (1 - mask_ratio))
-
-
-def block_shape(side: int, scale: float, aspect: float) -> tuple[int, int]:
-    """Height and width in patches of a block that covers ``scale`` of a square grid.
-
-    Examples
-    --------
-    >>> block_shape(14, 0.2, 1.5)
-    (8, 5)
-    """
-    area = scale * side * side
-    height, width = math.sqrt(area * aspect), math.sqrt(area / aspect)
-    return _whole(height, side), _whole(width, side)
-
-
-def fewest_context_patches(section: "IJEPASection", side: int) -> int:
-    """Context patches that are left when the smallest context loses one largest target block.
-
-    The other blocks can always be put where the first lies, so this many can be guaranteed.
-    """
-    context = math.prod(block_shape(side, section.context_scale[0], 1.0))
-    low, high = section.target_aspect
-    area = section.target_scale[1] * side * side
-    # A block's size jumps where its height or width crosses a half; the largest is at a jump.
-    halves = [(m + 0.5) ** 2 for m in range(side)]
-    jumps = [half / area for half in halves] + [area / half for half in halves]
-    aspects = [low, high, *(aspect for aspect in jumps if low <= aspect <= high)]
-    largest = max(math.prod(block_shape(side, section.target_scale[1], a)) for a in aspects)
-    return context - largest
 
 
 def check_patches(recipe: "Recipe") -> None:
@@ -136,7 +104,12 @@ def _check_blocks(section: "IJEPASection", side: int) -> None:
                 f"method.{key} is [{low}, {high}]: it must rise from above 0"
                 + ("" if key == "target_aspect" else " to at most 1")
             )
-    left = fewest_context_patches(section, side)
+    left = fewest_context_patches(
+        side,
+        target_scale=section.target_scale,
+        target_aspect=section.target_aspect,
+        context_scale=section.context_scale,
+    )
     if left < section.min_context_patches:
         raise ValueError(
             f"method.target_scale up to {section.target_scale[1]} can leave a context of "
@@ -152,7 +125,3 @@ def _check_width(part: str, width: int, heads: int) -> None:
             f"method.{part}_dim is {width} with {heads} heads: it must be a multiple of "
             f"{math.lcm(heads, 4)}"
         )
-
-
-def _whole(length: float, side: int) -> int:
-    return min(max(math.floor(length + 0.5), 1), side)

@@ -12,11 +12,10 @@ import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from sag_vicreg.errors import unknown_name
+from sag_vicreg.published import CROP_SCALES, SINGLE_VIEWS, TWO_VIEWS
+from sag_vicreg.recipes.datasets import DATASETS, find_dataset
 from sag_vicreg.recipes.method_sections import MethodSection, Positive, Range, Section, Share
 from sag_vicreg.recipes.patches import check_patches
-
-DATASETS = ("cifar100", "imagenet100", "imagenet1k", "caltech256", "shapes", "digits")
-DATASET_PREFIXES = ("folder:", "parquet:")
 
 Momentum = Annotated[float, Field(ge=0, lt=1)]
 Names = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
@@ -34,16 +33,6 @@ def _inside_the_image(scale: tuple[float, float]) -> tuple[float, float]:
 
 CropScale = Annotated[Range, AfterValidator(_inside_the_image)]
 
-CROP_SCALES = {
-    "vicreg": (0.08, 1.0),
-    "barlow-twins": (0.08, 1.0),
-    "simclr": (0.08, 1.0),
-    "dino": (0.4, 1.0),
-    "crop": (0.2, 1.0),
-    "i-jepa": (0.3, 1.0),
-}
-"""Kinds of views, and the share of the image a crop of each was published with."""
-
 
 class DatasetSection(Section):
     """Which images. ``classes`` is ``all``, the paper's ``first`` or ``second`` half, or names."""
@@ -57,8 +46,10 @@ class DatasetSection(Section):
     @field_validator("name")
     @classmethod
     def _known(cls, name: str) -> str:
-        if name not in DATASETS and not name.startswith(DATASET_PREFIXES):
-            raise unknown_name("dataset", name, [*DATASETS, "folder:PATH", "parquet:PATH"])
+        found = find_dataset(name)
+        if found is None or not found.trainable:
+            trainable = [entry.name for entry in DATASETS.values() if entry.trainable]
+            raise unknown_name("dataset", name, trainable)
         return name
 
 
@@ -101,7 +92,7 @@ class ViewsSection(Section):
     @property
     def number(self) -> int:
         """Views an image becomes."""
-        if self.kind in ("crop", "i-jepa"):
+        if self.kind in SINGLE_VIEWS:
             return 1
         return 2 + (self.local.number if self.local else 0)
 
@@ -171,6 +162,7 @@ class MonitorSection(Section):
 
     log_every: Positive = 50  # steps between rows of metrics.csv
     checkpoint_every: Positive | None = None  # steps; null is once an epoch
+    keep_every: Positive | None = None  # steps between checkpoints that stay; null: none
     measure_every: Positive | None = None  # steps between k-NN, RankMe and drift; null is an epoch
     probe_images: Positive = 2000  # images those measures look at
 
@@ -220,7 +212,7 @@ class Recipe(BaseModel):
         if self.views.number in self.method.takes:
             return
         one = self.method.takes.start == 1
-        kinds = "crop or i-jepa" if one else "vicreg, simclr or barlow-twins"
+        kinds = " or ".join(SINGLE_VIEWS if one else TWO_VIEWS)
         raise ValueError(
             f"method {self.method.name} takes {'one view' if one else 'two views'} of an image and "
             f"views.kind {self.views.kind} makes {self.views.number}: choose {kinds}"
@@ -238,7 +230,8 @@ class Recipe(BaseModel):
     def digest(self) -> str:
         """Address of the result: equal for recipes that train the same weights.
 
-        Names, versions and what is written on the way do not count.
+        Names, versions and what is written on the way do not count, nor what a method leaves out.
         """
         content = self.model_dump(mode="json", exclude={"name", "scale", "monitor", "versions"})
+        content["method"] = self.method.addressed()
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

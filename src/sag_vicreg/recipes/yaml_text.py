@@ -5,7 +5,11 @@ from typing import Any
 
 import yaml
 
+from sag_vicreg.door import MOST_DEPTH, check_brackets, check_values
 from sag_vicreg.errors import InputError
+
+MOST_NODES = 100_000
+"""Values in a YAML file, those behind aliases counted as often as they appear."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -19,13 +23,46 @@ _Loader.add_implicit_resolver(
 )
 
 
-def parse_yaml(text: str, source: str) -> Any:
-    """Parse ``text``; a mistake in it is one line that names ``source`` and the place."""
+def parse_yaml(text: str) -> Any:
+    """Parse YAML into plain values, of bounded depth and number."""
+    check_brackets(text)
+    loader = _Loader(text)
     try:
-        return yaml.load(text, Loader=_Loader)  # a SafeLoader: plain values only
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        # Counted before anything is built: a few aliases of aliases can stand for billions.
+        _check_nodes(node)
+        value = loader.construct_document(node)  # a SafeLoader: plain values only
+    finally:
+        loader.dispose()
+    check_values(value)
+    return value
+
+
+def parse_option(value: str, option: str) -> Any:
+    """Parse the value of an option; a mistake in it is one line that names the option."""
+    try:
+        return parse_yaml(value)
     # Dates that no calendar has and endless nesting are not YAMLErrors.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InputError(f"{source} is not YAML: {' '.join(str(error).split())}") from error
+        raise InputError(f"{option} is not YAML: {' '.join(str(error).split())}") from error
+
+
+def _check_nodes(root: yaml.Node) -> None:
+    waiting = [(root, 0)]
+    seen = 0
+    while waiting:
+        node, depth = waiting.pop()
+        seen += 1
+        if seen > MOST_NODES:
+            raise InputError(f"it holds more than {MOST_NODES:,} values, aliases followed")
+        if depth > MOST_DEPTH:
+            raise InputError(f"it is nested more than {MOST_DEPTH} levels deep")
+        if isinstance(node, yaml.MappingNode):
+            waiting += [(part, depth + 1) for pair in node.value for part in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += [(part, depth + 1) for part in node.value]
 
 
 def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

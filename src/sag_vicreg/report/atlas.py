@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 ATLAS_SIDE = 2048
 QUALITIES = (80, 65, 50, 35, 20)
 BYTE_BUDGET = 5_500_000
+MOST_PIXELS = 1024
+"""Of a thumbnail's side; those that `embed` writes have 64."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,13 @@ def _decode(webp: bytes, identity: str) -> "Image.Image":
 
     try:
         image = Image.open(io.BytesIO(webp), formats=["WEBP"])
+        if max(image.size) > MOST_PIXELS:  # a few bytes can stand for gigabytes of pixels
+            raise ValueError(f"{image.width} x {image.height} pixels")
         return _square(image.convert("RGB"))
-    except (OSError, ValueError) as error:
+    except Exception as error:  # decoders of damaged bytes raise what they like
         raise InputError(
-            f"the thumbnail of '{identity}' is not a WebP image: make them again with "
-            "`sag-vicreg embed`"
+            f"the thumbnail of '{identity}' is not a small WebP image ({error}): delete "
+            "thumbnails.parquet, and make it again with `sag-vicreg embed`"
         ) from error
 
 

@@ -9,27 +9,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.artifacts import check_writable, read_thumbnails, write_text
-from sag_vicreg.errors import InputError
+from sag_vicreg.artifacts import ColumnNames, check_writable, read_thumbnails, write_text
+from sag_vicreg.errors import InputError, visible
 from sag_vicreg.report import wording
 from sag_vicreg.report.atlas import Atlas, build_atlas
-from sag_vicreg.report.charts import Chart, score_charts, training_charts
+from sag_vicreg.report.charts import Chart, score_charts, training_charts, walk_charts
+from sag_vicreg.report.comparing import compare_models, half_pairs, model_pairs
+from sag_vicreg.report.flow import WIDTH as FLOW_WIDTH
 from sag_vicreg.report.headline import (
     Headline,
-    compare_models,
-    half_pairs,
-    model_pairs,
     reproduction_headline,
     run_headline,
     structure_headline,
 )
 from sag_vicreg.report.lines import ScoreLines, score_lines
 from sag_vicreg.report.maps import map_models
+from sag_vicreg.report.moved import build_moved
 from sag_vicreg.report.page import page_data, render
 from sag_vicreg.report.points import Points, gather_points, models_to_show
 from sag_vicreg.report.sources import Sources, open_sources
-from sag_vicreg.report.tables import Cell, Row, Table, number, plus_minus
+from sag_vicreg.report.tables import Cell, PageRow, PageTable, number, plus_minus
 from sag_vicreg.report.trees import build_trees
+from sag_vicreg.scores import MISSING
+from sag_vicreg.structure import Movements
+from sag_vicreg.structure.comparing import CompareOptions
 
 
 def build_report(
@@ -41,8 +44,11 @@ def build_report(
     title: str | None = None,
     commands: Sequence[str] = (),
     max_points: int = 10_000,
+    trees: int = 100,
     half_samples: int = 8,
     seed: int = 0,
+    join: str = "exact",
+    columns: Sequence[ColumnNames] = (),
 ) -> Path:
     """Write one self-contained page about runs, embedding files or a whole reproduction.
 
@@ -63,11 +69,19 @@ def build_report(
         What made it, shown at the end; by default the report's own command.
     max_points
         Most images on the map; more are sampled evenly over the classes.
+    trees
+        Of each model's forest, a multiple of 4; 0 leaves the forest similarity out.
     half_samples
-        Random halves of the images behind the spread of each similarity: 0 for none, or at least
-        2.
+        Random halves of the images behind the spread of each single-tree score: 0 for none, or at
+        least 2.
     seed
-        Of maps, samples and half-samples.
+        Of maps, samples, forests and half-samples.
+    join
+        Where the models' ids do not agree, ``exact`` refuses, and ``inner`` keeps the rows that
+        all have, as in :func:`~sag_vicreg.artifacts.join`.
+    columns
+        What the columns of each source are, where it is an embedding file that does not say so
+        plainly.
 
     Returns
     -------
@@ -75,36 +89,54 @@ def build_report(
         ``out``.
     """
     out = Path(out)
-    _check_options(max_points=max_points, half_samples=half_samples, seed=seed)
+    if not 3 <= max_points <= 65_535:
+        raise InputError(f"max_points is {max_points}: choose 3 to 65535")
+    CompareOptions(trees=trees, half_samples=half_samples, seed=seed)  # checks them
     check_writable(out)
-    found = open_sources(sources)
+    found = open_sources(sources, columns)
     shown_models = models_to_show(found.models, embeddings)
-    points = gather_points(shown_models, which=embeddings, hierarchy=hierarchy)
+    points = gather_points(shown_models, which=embeddings, hierarchy=hierarchy, how=join)
     rows = points.sample(max_points, seed) if points else np.arange(0)
     explore = points is not None and len(rows) >= 3
 
     lines = score_lines(found.models, found.results)
-    headline, halves, start = _headline(
-        found, points if explore else None, lines, half_samples=half_samples, seed=seed
+    headline, halves, start, changed = _headline(
+        found,
+        points if explore else None,
+        lines,
+        trees=trees,
+        half_samples=half_samples,
+        seed=seed,
     )
-    charts = [*score_charts(lines.lines), *training_charts(found.models)]
+    charts = [
+        *score_charts(lines.lines),
+        *walk_charts(found.models),
+        *training_charts(found.models),
+    ]
     maps = map_models(points, rows, seed=seed) if points and explore else []
-    trees = build_trees(points, rows, seed=seed) if points and explore else None
+    branches = changed.flow.old if changed is not None else ()
+    drawn = build_trees(points, rows, seed=seed, branches=branches) if points and explore else None
     atlas = _atlas(points, rows) if points and explore else None
+    moved = None
+    if points and changed is not None and start[1] is not None:
+        names = (points.models[start[0]].name, points.models[start[1]].name)
+        moved = build_moved(points, rows, changed, names)
 
     data = page_data(
         points if explore else None,
         rows,
         maps=maps,
-        trees=trees,
+        trees=drawn,
         atlas=atlas,
         charts=charts,
         start=start,
+        moved=moved,
     )
     groups = _chart_groups(charts, lines.common)
     sections = {
-        "scores": ("Scores", bool(headline.cards or headline.tables or headline.about)),
-        "trees": ("Trees", trees is not None),
+        "scores": ("Scores", bool(headline.findings or headline.tables)),
+        "moved": ("What moved", moved is not None),
+        "trees": ("Trees", drawn is not None),
         "map": ("Map", bool(maps)),
         "neighbours": ("Neighbours", bool(maps)),
         **{group["id"]: (group["title"], True) for group in groups},
@@ -114,17 +146,20 @@ def build_report(
     own = _command(
         sources,
         out,
+        columns,
         hierarchy=hierarchy,
         embeddings=embeddings,
         title=title,
         max_points=max_points,
+        trees=trees,
         half_samples=half_samples,
         seed=seed,
+        join=join,
     )
     context: dict[str, Any] = {
         "title": title or wording.page_title(found, halves),
         "lead": wording.lead(found, points),
-        "notices": wording.notices(found, points, len(rows), trees, has_images=atlas is not None),
+        "notices": wording.notices(found, points, len(rows), drawn, has_images=atlas is not None),
         "sections": [{"id": name, "title": title} for name, title in titles.items()],
         "shown": set(titles),
         "headline": headline,
@@ -133,13 +168,15 @@ def build_report(
         "models": data["models"],
         "levels": [level.title for level in points.levels] if points else [],
         "classes": data["classes"],
-        "trees": wording.about_trees(points, trees) if points and trees else {},
+        "moved": moved,
+        "flow_width": FLOW_WIDTH,
+        "trees": wording.about_trees(points, drawn) if points and drawn else {},
         "map": wording.about_map(points, len(rows)) if points else {},
         "neighbours": {"about": wording.about_neighbours(points) if points else ""},
         "chart_groups": groups,
         "commands": list(commands) or [own],
         "recipes": [
-            {"name": m.name, "path": str(m.path), "text": m.recipe.to_yaml()}
+            {"name": m.name, "path": visible(str(m.path)), "text": m.recipe.to_yaml()}
             for m in found.models
             if m.recipe is not None
         ],
@@ -148,19 +185,9 @@ def build_report(
     return out
 
 
-def _check_options(*, max_points: int, half_samples: int, seed: int) -> None:
-    if not 3 <= max_points <= 65_535:
-        raise InputError(f"max_points is {max_points}: choose 3 to 65535")
-    if seed < 0:
-        raise InputError(f"seed is {seed}: choose 0 or more")
-    if half_samples < 0 or half_samples == 1:
-        raise InputError(
-            f"half_samples is {half_samples}: choose 0 for none, or at least 2, as a deviation "
-            "needs two"
-        )
-
-
-def _command(sources: Sequence[Path | str], out: Path, **options: Any) -> str:
+def _command(
+    sources: Sequence[Path | str], out: Path, columns: Sequence[ColumnNames], **options: Any
+) -> str:
     """Write the command line that makes this page, with every option that is not the default."""
     defaults = inspect.signature(build_report).parameters
     given = [
@@ -168,7 +195,15 @@ def _command(sources: Sequence[Path | str], out: Path, **options: Any) -> str:
         for name, value in options.items()
         if value != defaults[name].default
     ]
-    return shlex.join(["sag-vicreg", "report", *map(str, sources), "--out", str(out), *given])
+    for option in ("vector_columns", "id_column", "label_column"):
+        said = [getattr(each, option) for each in columns]
+        values = [
+            each if each is None or isinstance(each, str) else ",".join(each) for each in said
+        ]
+        once = values[:1] if len(set(values)) == 1 else values
+        given += [f"--{option.replace('_', '-')}={each}" for each in once if each is not None]
+    words = ["sag-vicreg", "report", *map(str, sources), "--out", str(out), *given]
+    return visible(shlex.join(words))
 
 
 def _headline(
@@ -176,25 +211,26 @@ def _headline(
     points: Points | None,
     lines: ScoreLines,
     *,
+    trees: int,
     half_samples: int,
     seed: int,
-) -> tuple[Headline, list[str], tuple[int, int | None]]:
-    """Choose the first numbers, the methods trained on both halves, the models shown first."""
+) -> tuple[Headline, list[str], tuple[int, int | None], Movements | None]:
+    """Choose the first numbers, the methods with both halves, the first two models, their moves."""
     reproduced = reproduction_headline(lines)
     if points is None or len(points.models) == 1:
         single = run_headline(found.models[0], points) if found.models else None
         # A reproduction of other tables has no structure to begin with: its charts come first.
-        return reproduced or single or Headline("", "", (), ()), [], (0, None)
+        return reproduced or single or Headline("", "", ()), [], (0, None), None
     pairs = model_pairs(points.models)
     halves = list(half_pairs(points.models))
     first = next(iter(pairs.values()))
     if reproduced is not None:
-        return reproduced, halves, first
-    rows = compare_models(points, pairs, half_samples=half_samples, seed=seed)
+        return reproduced, halves, first, None
+    rows = compare_models(points, pairs, trees=trees, half_samples=half_samples, seed=seed)
     computed = structure_headline(
         rows, halves=bool(halves), half_samples=half_samples, noun=points.noun
     )
-    return computed, halves, first
+    return computed, halves, first, rows[0].moved
 
 
 def _atlas(points: Points, rows: NDArray[np.intp]) -> Atlas | None:
@@ -212,6 +248,12 @@ def _chart_groups(charts: Sequence[Chart], common: str) -> list[dict[str, Any]]:
     levels = "How well labels are recovered, from the coarsest level of the hierarchy to classes."
     titles = {
         "levels": ("Scores by level", f"{levels} {common}".rstrip()),
+        "walk": (
+            "What the walk pairs",
+            "Where the walk of each batch ended, and whether an image's two views still find each "
+            "other: where its own view is no longer near, nothing holds them together. Groups of "
+            "classes are watched, not learnt from; only pairs of two images count there.",
+        ),
         "training": ("Training", "What was logged while the models were trained."),
     }
     groups = []
@@ -234,16 +276,16 @@ def _chart_groups(charts: Sequence[Chart], common: str) -> list[dict[str, Any]]:
     return groups
 
 
-def _chart_table(chart: Chart) -> Table:
+def _chart_table(chart: Chart) -> PageTable:
     places = sorted({x for series in chart.series for x in series.x})
     rows = []
     for series in chart.series:
         values = dict(zip(series.x, series.y, strict=True))
-        spreads = dict(zip(series.x, series.spread or [], strict=False))
+        deviations = dict(zip(series.x, series.deviations or [], strict=False))
         cells = [
-            Cell(number(values[x]), plus_minus(spreads.get(x))) if x in values else Cell("–")
+            Cell(number(values[x]), plus_minus(deviations.get(x))) if x in values else Cell(MISSING)
             for x in places
         ]
-        rows.append(Row(series.name, tuple(cells)))
+        rows.append(PageRow(series.name, tuple(cells)))
     columns = tuple(f"{place:g}" for place in places)
-    return Table(chart.title, chart.note, chart.x_title, columns, tuple(rows))
+    return PageTable(chart.title, chart.note, chart.x_title, columns, tuple(rows))

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sag_vicreg.report.lines import ScoreLine
 from sag_vicreg.report.sources import Model
+from sag_vicreg.scores import BY_LEVEL, MEASURES, places
 
 MOST_POINTS = 400
 TRAINING = {
@@ -17,18 +19,19 @@ TRAINING = {
     "variance": ("Variance", "Hinge: 0 once every dimension varies enough."),
     "covariance": ("Covariance", "How much dimensions repeat each other."),
     "nontrivial": ("Non-trivial pairs", "Share of images the walk paired with another image."),
-    "knn": ("k-NN accuracy", "Of probe images, at the finest level."),
-    "rankme": ("RankMe", "How many directions the embedding uses."),
-    "embedding_std": ("Spread", "1: evenly over the sphere; 0: collapsed."),
-    "drift": ("Tree drift", "How far the tree moved since the last measurement."),
+    "knn": (MEASURES["knn"].title, "Of probe images, at the finest level."),
+    "rankme": (MEASURES["label_free.rankme"].title, "How many directions the embedding uses."),
+    "embedding_std": ("Evenness", "1: evenly over the sphere; 0: collapsed."),
+    "drift": ("Structure drift", "1 − forest similarity to the measurement before."),
 }
-MEASURES = {
-    "knn": "k-NN accuracy",
-    "probe": "Linear probe accuracy",
-    "rand": "Rand index",
-    "ari": "Adjusted Rand index",
-    "nmi": "Normalised mutual information",
+# What the walk pairs, one line each; its classes by level follow.
+WALK = {
+    "nontrivial": "walks to another image",
+    "own_view_nearest": "own view is the nearest",
+    "own_view_near": "own view is among the k nearest",
+    "pair_weight": "mean weight of a pair",
 }
+SAME_CLASS = re.compile(r"same_class_level(\d+)$")
 # Bookkeeping of the trainer, not results.
 SKIPPED = ("step", "epoch", "lr", "images_per_second")
 
@@ -41,7 +44,7 @@ class Series:
     style: int
     x: Sequence[float]
     y: Sequence[float]
-    spread: Sequence[float] | None = None
+    deviations: Sequence[float] | None = None
 
 
 @dataclass(frozen=True)
@@ -62,18 +65,12 @@ def training_charts(models: Sequence[Model]) -> list[Chart]:
     """One chart a logged quantity, one line a run, thinned to what a screen can show."""
     names = [n for n in TRAINING if any(n in m.metrics for m in models)]
     logged = dict.fromkeys(name for model in models for name in model.metrics)
-    names += [name for name in logged if name not in TRAINING and name not in SKIPPED]
+    names += [n for n in logged if n not in TRAINING and n not in SKIPPED and not _of_walk(n)]
     charts: list[Chart] = []
     for name in names:
         series = []
         for style, model in enumerate(models):
-            if name not in model.metrics:
-                continue
-            y = model.metrics[name]
-            x = model.metrics.get("step", np.arange(len(y), dtype=np.float64))
-            x, y = _thin(x, y)
-            if len(y):
-                series.append(Series(model.name, style, x.tolist(), y.tolist()))
+            series += _logged(model, name, model.name, style)
         title, note = TRAINING.get(name, (name.replace("_", " "), ""))
         if series:
             chart_id = f"training-{len(charts)}"
@@ -82,6 +79,40 @@ def training_charts(models: Sequence[Model]) -> list[Chart]:
                 Chart(chart_id, "training", title, note, "step", tuple(series), None, percent)
             )
     return charts
+
+
+def walk_charts(models: Sequence[Model]) -> list[Chart]:
+    """One chart a run that walks: who is paired, and whether own views are held."""
+    charts: list[Chart] = []
+    for model in models:
+        if "own_view_nearest" not in model.metrics:
+            continue
+        levels = {n: found[1] for n in model.metrics if (found := SAME_CLASS.match(n))}
+        titles = WALK | {n: f"partner of the same group, level {i}" for n, i in levels.items()}
+        series = [
+            line
+            for style, (name, title) in enumerate(titles.items())
+            for line in _logged(model, name, title, style)
+        ]
+        if series:
+            chart_id = f"walk-{len(charts)}"
+            charts.append(
+                Chart(chart_id, "walk", model.name, "", "step", tuple(series), percent=True)
+            )
+    return charts
+
+
+def _of_walk(name: str) -> bool:
+    return name in WALK or SAME_CLASS.match(name) is not None
+
+
+def _logged(model: Model, name: str, title: str, style: int) -> list[Series]:
+    """Return the line of a logged quantity, if the run has any of it."""
+    if name not in model.metrics:
+        return []
+    y = model.metrics[name]
+    x, y = _thin(model.metrics.get("step", np.arange(len(y), dtype=np.float64)), y)
+    return [Series(title, style, x.tolist(), y.tolist())] if len(y) else []
 
 
 def _thin(
@@ -100,44 +131,28 @@ def _thin(
 def score_charts(lines: Sequence[ScoreLine]) -> list[Chart]:
     """Each measure over the levels, and the Rand index over the number of clusters."""
     charts: list[Chart] = []
-    for kind, x_title in (("level", "level, 1 coarsest"), ("clusters", "number of clusters")):
-        for measure, title in MEASURES.items():
-            pattern = re.compile(rf"{measure}\.{kind}(\d+)$")
-            series = []
-            for line in lines:
-                found = sorted(
-                    (int(match[1]), key) for key in line.scores if (match := pattern.match(key))
-                )
-                if found:
-                    spread = [line.spreads.get(key, 0.0) for _, key in found]
-                    series.append(
-                        Series(
-                            line.name,
-                            line.style,
-                            [place for place, _ in found],
-                            [line.scores[key] for _, key in found],
-                            spread if any(spread) else None,
-                        )
-                    )
-            if series:
-                note = _rand_note(measure)
-                ticks = sorted({int(x) for s in series for x in s.x}) if kind == "level" else None
-                charts.append(
-                    Chart(
-                        f"levels-{len(charts)}",
-                        "levels",
-                        title if kind == "level" else f"{title} by number of clusters",
-                        note,
-                        x_title,
-                        tuple(series),
-                        ticks,
-                        percent=measure in ("knn", "probe"),
-                    )
-                )
-    return charts
+    for measure in BY_LEVEL:
+        charts += _score_chart(lines, measure, "level", "level, 1 coarsest")
+    for measure in BY_LEVEL:
+        charts += _score_chart(lines, measure, "clusters", "number of clusters")
+    return [replace(chart, id=f"levels-{place}") for place, chart in enumerate(charts)]
 
 
-def _rand_note(measure: str) -> str:
-    if measure == "rand":
-        return "Rises with the number of groups by itself: compare models, not levels."
-    return ""
+def _score_chart(
+    lines: Sequence[ScoreLine], measure: str, by: Literal["level", "clusters"], x_title: str
+) -> list[Chart]:
+    """Return the chart of one measure, if any line has it."""
+    series = []
+    for line in lines:
+        if found := places(line.scores, measure, by):
+            deviations = [line.deviations.get(key, 0.0) for key in found.values()]
+            values = [line.scores[key] for key in found.values()]
+            known = deviations if any(deviations) else None
+            series.append(Series(line.name, line.style, list(found), values, known))
+    if not series:
+        return []
+    entry = MEASURES[measure]
+    title = entry.title if by == "level" else f"{entry.title} by number of clusters"
+    ticks = sorted({x for line in series for x in line.x}) if by == "level" else None
+    percent = entry.unit == "percent"
+    return [Chart("", "levels", title, entry.caveat, x_title, tuple(series), ticks, percent)]

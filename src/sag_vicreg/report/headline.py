@@ -1,193 +1,197 @@
 """The first thing a reader sees: which sets agree, by how much, and how sure that is."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sag_vicreg.artifacts import Spread
-from sag_vicreg.errors import InputError
-from sag_vicreg.progress import track
-from sag_vicreg.report.lines import ScoreLines, flatten
+from sag_vicreg.report.comparing import Compared
+from sag_vicreg.report.lines import ScoreLines
 from sag_vicreg.report.points import Points
 from sag_vicreg.report.sources import Model
-from sag_vicreg.report.tables import (
-    FAR,
-    STRUCTURE,
-    Card,
-    Scores,
-    Table,
-    is_far,
-    number,
-    of_halves,
-    score_table,
-)
-from sag_vicreg.structure import compare
+from sag_vicreg.report.tables import Card, PageTable, ScoreRow, number, score_table, written
+from sag_vicreg.scores import FOREST, NEARBY, PAPERS_FIVE, at_level, closest, measure_of, titles
 
-MOST_PAIRS = 15
-FEWEST_FOR_HALVES = 6
+# So many comparisons each have their verdict and their cards; of more, the table tells.
+FEW = 2
+REPRODUCED = (FOREST, "forest.pearson", "forest.shared.spearman")
+READ_FOREST = (
+    "Forest similarity says whether both put the same {noun}s together, over many trees of "
+    "random halves: 1 where nothing that matters changed, 0 for unrelated sets. Coarse splits "
+    "dominate it, as most pairs are far apart."
+)
+READ_FIVE = (
+    "As in the paper, from one tree of each set. LCA: how high each two {noun}s meet in either "
+    "tree. Cophenetic: merge heights in one tree against distances in the other set."
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found, in words and in cards; ``name`` says of which pair where there are more."""
+
+    name: str
+    verdict: str
+    cards: tuple[Card, ...] = ()
 
 
 @dataclass(frozen=True)
 class Headline:
-    """Title, a sentence on how to read it, cards and tables."""
+    """Title, what is compared, findings, how to read them, and tables for those who doubt."""
 
     title: str
-    about: str
-    cards: tuple[Card, ...]
-    tables: tuple[Table, ...]
-
-
-def half_pairs(models: Sequence[Model]) -> dict[str, tuple[int, int]]:
-    """Find runs that differ only in which half of the classes they saw, by the name of both."""
-    halves: dict[str, dict[str, int]] = defaultdict(dict)
-    names: dict[str, str] = {}
-    for place, model in enumerate(models):
-        if model.recipe is None or model.recipe.dataset.classes not in ("first", "second"):
-            continue
-        half = str(model.recipe.dataset.classes)
-        dataset = model.recipe.dataset.model_copy(update={"classes": "all"})
-        key = model.recipe.model_copy(update={"dataset": dataset}).digest()
-        halves[key][half] = place
-        names[key] = model.name.replace(f", {half} half", "")
-    return {
-        names[key]: (places["first"], places["second"])
-        for key, places in halves.items()
-        if len(places) == 2
-    }
-
-
-def model_pairs(models: Sequence[Model]) -> dict[str, tuple[int, int]]:
-    """Pair the halves of each method, or every two models where there are no halves."""
-    pairs = half_pairs(models)
-    if not pairs:
-        pairs = {
-            f"{models[a].name} and {models[b].name}": (a, b)
-            for a in range(len(models))
-            for b in range(a + 1, len(models))
-        }
-    return dict(list(pairs.items())[:MOST_PAIRS])
-
-
-def compare_models(
-    points: Points, pairs: Mapping[str, tuple[int, int]], *, half_samples: int, seed: int
-) -> list[Scores]:
-    """Compare the trees of each pair of models."""
-    rows = []
-    for name, (a, b) in track(list(pairs.items()), "comparing trees"):
-        try:
-            found = compare(
-                points.vectors[a],
-                points.vectors[b],
-                half_samples=half_samples if len(points) >= FEWEST_FOR_HALVES else 0,
-                seed=seed,
-                names=(points.models[a].name, points.models[b].name),
-            )
-        except InputError as error:
-            # Constant or zero vectors have no correlation; the rest of the page can still be shown.
-            rows.append(Scores(name, {}, problem=str(error)))
-            continue
-        halves: dict[str, Spread] = {}
-        if (spread := found.half_samples) is not None:
-            means, deviations = spread.mean.values().tolist(), spread.deviation.values().tolist()
-            halves = dict(zip(STRUCTURE, map(Spread, means, deviations), strict=True))
-        values = dict(zip(STRUCTURE, found.values().tolist(), strict=True))
-        rows.append(Scores(name, values, halves=halves))
-    return rows
-
-
-def how_to_read(noun: str) -> str:
-    """Explain the five scores."""
-    return (
-        "Scores are correlations, at most 1, and use no labels: LCA similarity is between the "
-        f"places where each two {noun}s meet in either tree, cophenetic similarity between merge "
-        "heights in one tree and distances in the other set."
-    )
+    intro: str
+    findings: tuple[Finding, ...]
+    about: str = ""
+    tables: tuple[PageTable, ...] = ()
 
 
 def structure_headline(
-    rows: Sequence[Scores], *, halves: bool, half_samples: int, noun: str
+    rows: Sequence[Compared], *, halves: bool, half_samples: int, noun: str
 ) -> Headline:
-    """Cards for one or two comparisons, a table for all."""
-    spread = (
-        f"Halves: mean ± deviation over {half_samples} random halves of the {noun}s; spread, not "
-        "a confidence interval."
-        if any(row.halves for row in rows)
+    """Verdict and cards of each of a few comparisons, then tables of all."""
+    several = len(rows) > 1
+    scores = [row.scores for row in rows if row.scores.values]
+    if len(rows) <= FEW:
+        name = "{}" if several else ""
+        findings = [Finding(name.format(row.name), f"{row.verdict}.", row.cards) for row in rows]
+    else:
+        findings = [Finding("", _extremes(scores))]
+        without = [row for row in rows if FOREST not in row.scores.values]
+        # Where none has a forest similarity, all lack it for one reason.
+        shown = without if len(without) < len(rows) else without[:1]
+        findings += [Finding(row.name, f"{row.verdict}.") for row in shown]
+    corner = "Method" if halves else "Models"
+    tables = []
+    scales = _scales(scores)
+    # One pair's other numbers are on its cards.
+    every = {**titles([FOREST], "title"), **scales, **titles(NEARBY, "title")}
+    if columns := _present(every, scores) if several else scales:
+        fine = (
+            "Closest 1%: whether the closest 1% of pairs in one set are the closest in the other "
+            "too, 1 for all of them, 0 by chance. "
+            if scales
+            else ""
+        )
+        interval = "Below a forest similarity, its 95% interval." if several and scales else ""
+        tables.append(
+            score_table(
+                scores,
+                columns,
+                title="Forests, from fine to coarse" if scales else "Neighbours and directions",
+                note=fine + interval,
+                corner=corner,
+            )
+        )
+    if scores:
+        tables.append(_five(scores, noun=noun, half_samples=half_samples, corner=corner))
+    intro = (
+        "Each method was trained twice, on either half of the classes; both models embed the same "
+        "images. The more alike their structure, the better the method organises classes it never "
+        "saw."
+        if halves
         else ""
     )
-    keys = list(STRUCTURE) if len(rows) == 1 else ["lca.pearson", "cophenetic.d1_to_p2"]
-    cards = []
-    if len(rows) <= 2:
-        cards = [
-            Card(
-                STRUCTURE[key] if len(rows) == 1 else f"{row.name}: {STRUCTURE[key]}",
-                number(row.values[key]),
-                note=_halves_note(row, key),
-            )
-            for key in keys
-            for row in rows
-            if key in row.values
-        ]
-    table = score_table(
-        rows,
-        STRUCTURE,
-        title="Trained on these classes, against trained on the others" if halves else "Trees",
-        note=spread,
-        corner="Method" if halves else "Models",
-    )
-    problems = [f"{row.name}: not compared, {row.problem}." for row in rows if row.problem]
-    about = " ".join([how_to_read(noun), *problems])
-    if halves:
-        about = (
-            "Each method was trained twice, on either half of the classes; both models embed the "
-            "same images. The more alike their trees, the better the method organises classes it "
-            "never saw. " + about
-        )
-    if len(rows) == 1 and not halves:
-        return Headline("How alike they are", f"{about} {spread}", tuple(cards), ())
     title = "Structure kept on unseen classes" if halves else "How alike they are"
-    return Headline(title, about, tuple(cards), (table,))
+    about = READ_FOREST.format(noun=noun) if scales else ""
+    return Headline(title, intro, tuple(findings), about, tuple(tables))
 
 
-def _halves_note(row: Scores, key: str) -> str:
-    halves = row.halves.get(key)
-    far = f"; {FAR}" if is_far(row.values[key], halves) else ""
-    return f"{of_halves(halves)}{far}"
+def _present(columns: Mapping[str, str], rows: Sequence[ScoreRow]) -> dict[str, str]:
+    return {key: title for key, title in columns.items() if any(key in row.values for row in rows)}
+
+
+def _scales(rows: Sequence[ScoreRow]) -> dict[str, str]:
+    """Name the columns of the similarity by scale, the closest pairs first."""
+    every = closest(key for row in rows for key in row.values)
+    return {key: f"Closest {percents:g}%" for percents, key in every.items()}
+
+
+def _extremes(rows: Sequence[ScoreRow]) -> str:
+    """Say which are the most and the least alike."""
+    known = sorted((row for row in rows if FOREST in row.values), key=lambda r: r.values[FOREST])
+    if not known:
+        return "There is no forest similarity."
+    least, most = (f"{row.name}, {number(row.values[FOREST])}" for row in (known[0], known[-1]))
+    if len(known) == 1:
+        return f"Forest similarity: {most}."
+    return f"Most alike by forest similarity: {most}. Least: {least}."
+
+
+def _five(rows: Sequence[ScoreRow], *, noun: str, half_samples: int, corner: str) -> PageTable:
+    notes = [READ_FIVE.format(noun=noun)]
+    if any(row.notes for row in rows):
+        notes.append("Self-score: the tree against the distances of its own set.")
+    if any(row.halves for row in rows):
+        notes.append(
+            f"Halves: mean ± deviation over {half_samples} random halves of the {noun}s, spread "
+            "and not confidence."
+        )
+    return score_table(
+        rows,
+        titles(PAPERS_FIVE, "short"),
+        title="The paper’s five numbers",
+        note=" ".join(notes),
+        corner=corner,
+    )
 
 
 def reproduction_headline(found: ScoreLines) -> Headline | None:
     """Show the structure scores of a reproduction, averaged over its seeds."""
     rows = [
-        Scores(line.name, line.scores, line.spreads, line.halves)
+        ScoreRow(line.name, line.scores, line.deviations, line.halves)
         for line in found.lines
-        if STRUCTURE.keys() & line.scores.keys()
+        if {FOREST, *PAPERS_FIVE} & line.scores.keys()
     ]
     if not rows:
         return None
-    notes = []
-    if any(row.spreads for row in rows):
-        notes.append("± is the deviation over seeds.")
+    over_seeds = "± is the deviation over seeds." if any(row.deviations for row in rows) else ""
+    tables = []
+    has_forest = any(FOREST in row.values for row in rows)
+    if has_forest:
+        notes = [over_seeds]
+        if any("forest.low" in row.values and FOREST not in row.deviations for row in rows):
+            notes.append("With one seed, its 95% interval stands below.")
+        tables.append(
+            score_table(
+                rows,
+                _present(titles(REPRODUCED, "title"), rows),
+                title="Forest similarity, mean over seeds",
+                note=" ".join(filter(None, [*notes, found.common])),
+                corner="Method",
+            )
+        )
+    notes = [READ_FIVE.format(noun="image"), over_seeds]
     if any(row.halves for row in rows):
-        notes.append("With one seed, halves: mean ± deviation over random halves of the images.")
-    if found.common:
-        notes.append(found.common)
-    table = score_table(
-        rows, STRUCTURE, title="Mean over seeds", note=" ".join(notes), corner="Method"
+        notes.append(
+            "Halves: mean ± deviation over random halves of the images, averaged over seeds; "
+            "spread and not confidence."
+        )
+    tables.append(
+        score_table(
+            rows,
+            titles(PAPERS_FIVE, "short"),
+            title="The paper’s five numbers, mean over seeds",
+            note=" ".join(filter(None, [*notes, "" if has_forest else found.common])),
+            corner="Method",
+        )
     )
-    return Headline("Structure kept on unseen classes", how_to_read("image"), (), (table,))
+    findings = (Finding("", _extremes(rows)),) if has_forest else ()
+    about = (
+        READ_FOREST.format(noun="image")
+        if has_forest
+        else "These results hold no forest similarity: an earlier version of sag-vicreg wrote them."
+    )
+    return Headline("Structure kept on unseen classes", "", findings, about, tuple(tables))
 
 
 def run_headline(model: Model, points: Points | None) -> Headline:
     """One run: what it ended with."""
     cards = []
-    scores = flatten(model.results or {})
-    for key, label in (
-        ("knn.level1", "k-NN, coarsest level"),
-        ("label_free.rankme", "RankMe"),
-    ):
+    scores = {} if model.results is None else model.results.scores
+    for key, where in ((at_level("knn", 1), ", coarsest level"), ("label_free.rankme", "")):
         if key in scores:
-            cards.append(Card(label, number(scores[key])))
+            cards.append(Card(measure_of(key).short + where, written(key, scores[key])))
     logged = {"loss": "Final loss", "nontrivial": "Non-trivial pairs"}
     for key, label in logged.items():
         column = model.metrics.get(key)
@@ -202,4 +206,4 @@ def run_headline(model: Model, points: Points | None) -> Headline:
                 note=f"{points.vectors[0].shape[1]} dimensions",
             )
         )
-    return Headline("At a glance", "", tuple(cards), ())
+    return Headline("At a glance", "", (Finding("", "", tuple(cards)),))

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from sag_vicreg.artifacts import Result, Spread
+from sag_vicreg.artifacts import Result
+from sag_vicreg.recipes.method_sections import WalkSettings
 from sag_vicreg.report.sources import Model, method_label, method_place
+from sag_vicreg.scores import Spread, averages
 
 # What does not change the trained weights, and what kinds of evaluation differ in by design:
 # structure is of models of either half of the classes, levels are of a model of all.
@@ -25,15 +27,15 @@ PHRASES = {
 
 @dataclass(frozen=True)
 class ScoreLine:
-    """One model's or recipe's scores by flat key, with the spread where there is one."""
+    """One model's or recipe's scores by flat key, and how far they move where that is known."""
 
     name: str
     style: int
     scores: Mapping[str, float]
-    spreads: Mapping[str, float] = field(default_factory=dict)
-    """Deviation over seeds."""
+    deviations: Mapping[str, float] = field(default_factory=dict)
+    """Over seeds."""
     halves: Mapping[str, Spread] = field(default_factory=dict)
-    """Random halves of the images, where there is one seed."""
+    """Random halves of the images, mean and deviation averaged over seeds."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class ScoreLines:
 def score_lines(models: Sequence[Model], results: Sequence[Result]) -> ScoreLines:
     """Scores of runs' ``results.json``, and of a reproduction averaged over seeds."""
     lines = [
-        ScoreLine(model.name, style, flatten(model.results), _probe_spreads(model.results))
+        ScoreLine(model.name, style, model.results.scores, model.results.deviations)
         for style, model in enumerate(models)
         if model.results is not None
     ]
@@ -86,7 +88,7 @@ class _Family:
     @cached_property
     def recipe(self) -> dict[str, str]:
         """What was trained, described by dotted key; where two models differ, both values."""
-        flat = [_leaves(recipe) for recipe in self.first.models]
+        flat = [_without_news(_leaves(recipe)) for recipe in self.first.models]
         kept = (key for key in _union(flat) if not _is_below(key, NO_RECIPE))
         return {key: _describe(key, *(leaves.get(key) for leaves in flat)) for key in kept}
 
@@ -99,18 +101,22 @@ class _Family:
         return described | {"dataset.classes": _describe("trained on", *trained_on)}
 
     def added_to(self, line: ScoreLine) -> ScoreLine:
-        """Return the line with this family's means, and their spread over seeds or halves."""
-        values = {key: [r.scores[key] for r in self.results] for key in sorted(self.keys)}
-        several = len(self.results) > 1
-        spreads = {k: float(np.std(v, ddof=1)) for k, v in values.items()} if several else {}
-        halves = (
-            {} if several else {k: v for k, v in self.first.half_samples.items() if k in values}
-        )
+        """Return the line with this family's means, and how far seeds and halves move them."""
+        means = averages([result.scores for result in self.results])
+        halves = {}
+        for key in sorted(means):
+            drawn = [r.half_samples[key] for r in self.results if key in r.half_samples]
+            if len(drawn) == len(self.results):
+                halves[key] = Spread(
+                    float(np.mean([spread.mean for spread in drawn])),
+                    float(np.mean([spread.deviation for spread in drawn])),
+                )
+        deviations = {k: s.deviation for k, s in means.items() if s.deviation is not None}
         return ScoreLine(
             line.name,
             line.style,
-            {**line.scores, **{key: float(np.mean(v)) for key, v in values.items()}},
-            {**line.spreads, **spreads},
+            {**line.scores, **{key: score.mean for key, score in sorted(means.items())}},
+            {**line.deviations, **deviations},
             {**line.halves, **halves},
         )
 
@@ -189,6 +195,13 @@ def _leaves(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
+def _without_news(leaves: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what older results do not mention because there was no other way to do it."""
+    fields = WalkSettings.model_fields
+    defaults = {f"method.{name}": fields[name].default for name in WalkSettings.newer}
+    return {k: v for k, v in leaves.items() if k not in defaults or v != defaults[k]}
+
+
 def _describe(key: str, *values: Any) -> str:
     text = " / ".join(dict.fromkeys(_text(value) for value in values if value is not None))
     last = key.rpartition(".")[2]
@@ -199,27 +212,8 @@ def _describe(key: str, *values: Any) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, list):
         return "-".join(map(_text, value))
+    if isinstance(value, bool):
+        return "on" if value else "off"
     if isinstance(value, float):
         return f"{value:.12g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _probe_spreads(results: Mapping[str, Any]) -> dict[str, float]:
-    """Return the probe's deviation over its seeds, by level; nothing where it had one seed."""
-    deviations = results.get("probe", {}).get("deviation") or ()
-    return {f"probe.level{level}": value for level, value in enumerate(deviations, start=1)}
-
-
-def flatten(results: Mapping[str, Any]) -> dict[str, float]:
-    """Flatten nested results to dotted keys: ``lca.pearson``, ``knn.level1``."""
-    flat: dict[str, float] = {}
-
-    def visit(prefix: str, value: Any) -> None:
-        if isinstance(value, Mapping):
-            for key, inner in value.items():
-                visit(f"{prefix}.{key}" if prefix else str(key), inner)
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            flat[prefix] = float(value)
-
-    visit("", results)
-    return flat

@@ -14,11 +14,12 @@ from sag_vicreg.figures.style import PALETTE
 from sag_vicreg.report.atlas import Atlas
 from sag_vicreg.report.charts import Chart
 from sag_vicreg.report.maps import ModelMap
+from sag_vicreg.report.moved import Moved
 from sag_vicreg.report.points import Points
-from sag_vicreg.report.trees import DrawnTree, Trees, examples_of
+from sag_vicreg.report.trees import PLURALS, DrawnTree, Trees, examples_of
 
 ASSETS = resources.files("sag_vicreg.report") / "assets"
-SCRIPTS = ("state", "pictures", "toolbar", "trees", "maps", "neighbours", "charts", "main")
+SCRIPTS = ("state", "pictures", "toolbar", "moved", "trees", "maps", "neighbours", "charts", "main")
 
 
 def packed(array: NDArray[Any], dtype: str) -> dict[str, str]:
@@ -36,6 +37,7 @@ def page_data(
     atlas: Atlas | None,
     charts: Sequence[Chart],
     start: tuple[int, int | None],
+    moved: Moved | None = None,
 ) -> dict[str, Any]:
     """Everything the page's script reads."""
     data: dict[str, Any] = {
@@ -58,8 +60,9 @@ def page_data(
         "maps": [_map(m) for m in maps],
         "neighbours": [_neighbours(m) for m in maps],
         "neighbour_count": maps[0].neighbours.indices.shape[1] if maps else 0,
-        "trees": _trees(trees, points.noun) if trees and points else None,
+        "trees": _trees(trees) if trees else None,
         "charts": [_chart(chart) for chart in charts],
+        "moved": None if moved is None else {"movers": list(moved.movers)},
     }
     if points:
         labels = points.labels
@@ -99,7 +102,7 @@ def _neighbours(model_map: ModelMap) -> dict[str, Any]:
     }
 
 
-def _trees(trees: Trees, noun: str) -> dict[str, Any]:
+def _trees(trees: Trees) -> dict[str, Any]:
     def drawn(tree: DrawnTree | None) -> dict[str, Any] | None:
         if tree is None:
             return None
@@ -111,7 +114,7 @@ def _trees(trees: Trees, noun: str) -> dict[str, Any]:
 
     return {
         "leaves": trees.leaves,
-        "nouns": [noun, f"{noun}s"] if trees.classes is None else ["class", "classes"],
+        "nouns": [trees.noun, PLURALS.get(trees.noun, f"{trees.noun}s")],
         "classes": None if trees.classes is None else trees.classes.tolist(),
         "examples": trees.examples,
         "pairs": [
@@ -139,7 +142,7 @@ def _chart(chart: Chart) -> dict[str, Any]:
                 "style": line.style,
                 "x": line.x,
                 "y": [round(value, 6) for value in line.y],
-                "spread": line.spread,
+                "deviations": line.deviations,
             }
             for line in chart.series
         ],

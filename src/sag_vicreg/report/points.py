@@ -1,7 +1,7 @@
 """The images all models of a report embed: the same rows in every model, with class and levels."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.artifacts import Embeddings, align_all, split_of
+from sag_vicreg.artifacts import EmbeddingFile, join
 from sag_vicreg.errors import InputError
 from sag_vicreg.hierarchy import Hierarchy, hierarchy_names, load_hierarchy
 from sag_vicreg.report.sources import Model
 
 # Scores, maps, trees and neighbours are of this many models: two at a time, from short lists.
 MOST_MODELS = 6
+LARGEST = 1e18
+"""Of the numbers in a vector: maps are laid out in float32, which must hold their squares."""
 
 FloatArray = NDArray[np.floating[Any]]
 
@@ -35,14 +37,15 @@ class Points:
     """The common images: one matrix a model, rows in the same order everywhere."""
 
     models: tuple[Model, ...]
-    which: str
+    held_out: bool
+    """Whether the file says that these are test images."""
     vectors: tuple[FloatArray, ...]
     ids: tuple[str, ...] | None
     classes: tuple[str, ...]
     labels: NDArray[np.int64] | None
     levels: tuple[Level, ...]
     left_out: int
-    """Ids that not every model has."""
+    """Rows of all models whose id not every model has."""
     thumbnails: tuple[Path, ...] = ()
     """Thumbnail files beside the embeddings."""
     by_position: bool = False
@@ -56,6 +59,10 @@ class Points:
         """What a row is: an image where a run or a thumbnail says so."""
         images = self.thumbnails or any(model.recipe is not None for model in self.models)
         return "image" if images else "row"
+
+    def describe(self, row: int) -> str:
+        """Call a row by its id, or by its place where there are no ids."""
+        return f"row {row}" if self.ids is None else self.ids[row]
 
     def sample(self, most: int, seed: int) -> NDArray[np.intp]:
         """Choose at most ``most`` rows, spread evenly over the classes, in their own order."""
@@ -81,30 +88,52 @@ def models_to_show(models: Sequence[Model], which: str | None) -> list[Model]:
     """
     embedded = [model for model in models if model.embeddings]
     needed = [set(model.embeddings) for model in embedded if model.named and model.recipe]
-    found = Counter(name for m in embedded if not m.named for name in m.embeddings)
-    shared = [name for name in found if all(name in files for files in needed)]
+    found = Counter(images for m in embedded if not m.named for images in m.embeddings)
+    shared = [images for images in found if all(images in files for files in needed)]
     if shared:
+        files = {images: _file(embedded, images) for images in shared}
+        asked = [images for images in shared if which == files[images].path.stem]
         # Held-out images before training images, where as many have either.
-        most = max(sorted(shared), key=lambda name: (found[name], split_of(name) == "test"))
-        asked = which if which in shared else most
-        embedded = [model for model in embedded if model.named or asked in model.embeddings]
+        most = max(
+            sorted(shared, key=lambda images: files[images].path.name),
+            key=lambda images: (found[images], _is_test(files[images])),
+        )
+        chosen = asked[0] if asked else most
+        embedded = [model for model in embedded if model.named or chosen in model.embeddings]
     return embedded[:MOST_MODELS]
 
 
+def _file(models: Sequence[Model], images: Hashable) -> EmbeddingFile:
+    return next(m.embeddings[images] for m in models if images in m.embeddings)
+
+
+def _is_test(file: EmbeddingFile) -> bool:
+    return file.contents is not None and file.contents.split == "test"
+
+
 def gather_points(
-    models: Sequence[Model], *, which: str | None = None, hierarchy: str | None = None
+    models: Sequence[Model],
+    *,
+    which: str | None = None,
+    hierarchy: str | None = None,
+    how: str = "exact",
 ) -> Points | None:
-    """Read and align the embeddings of ``models``; None where no model has any."""
+    """Read and join the embeddings of ``models``; None where no model has any."""
     embedded = tuple(model for model in models if model.embeddings)
     if not embedded:
         return None
     chosen = _choose_files(embedded, which)
-    sets = [model.read(name) for model, name in zip(embedded, chosen, strict=True)]
+    sets = [model.read(images) for model, images in zip(embedded, chosen, strict=True)]
     for model, embeddings in zip(embedded, sets, strict=True):
-        if not np.isfinite(embeddings.vectors).all():
-            row = int(np.flatnonzero(~np.isfinite(embeddings.vectors).all(axis=1))[0])
-            raise InputError(f"{model.path}: row {row} holds NaN or infinity; embed it again")
-    aligned, left_out = _common_rows(embedded, sets)
+        fits = np.abs(embeddings.vectors) <= LARGEST
+        if not fits.all():
+            row = int(np.flatnonzero(~fits.all(axis=1))[0])
+            raise InputError(
+                f"{model.path}: row {row} holds NaN, infinity or a number beyond {LARGEST:.0e}, "
+                "which the map cannot show; embed it again, or divide all vectors by one number"
+            )
+    joined = join(sets, [str(model.path) for model in embedded], how=how)
+    aligned = joined.sets
     labels = next((e.labels for e in aligned if e.labels is not None), None)
     tree = _find_hierarchy(embedded, hierarchy)
     classes: tuple[str, ...] = ()
@@ -115,64 +144,45 @@ def gather_points(
     ids = next((e.ids for e in aligned if e.ids is not None), None)
     return Points(
         models=embedded,
-        which=chosen[0],
+        held_out=_is_test(embedded[0].embeddings[chosen[0]]),
         vectors=tuple(e.vectors for e in aligned),
         ids=None if ids is None else tuple(ids.tolist()),
         classes=classes,
         labels=encoded,
         levels=levels,
-        left_out=left_out,
+        left_out=sum(joined.left_out),
         thumbnails=tuple(
             path
-            for model, name in zip(embedded, chosen, strict=True)
-            if (path := model.thumbnails(name)) is not None
+            for model, images in zip(embedded, chosen, strict=True)
+            if (path := model.thumbnails(images)) is not None
         ),
         by_position=len({e.ids is None for e in sets}) > 1,
     )
 
 
-def _choose_files(models: Sequence[Model], which: str | None) -> list[str]:
-    """Pick one embedding file of each model: the one asked for, else one they all have."""
+def _choose_files(models: Sequence[Model], which: str | None) -> list[Hashable]:
+    """Pick the images of each model: those of the file asked for, else what they all have."""
     runs = [model for model in models if model.recipe is not None]
     common = set.intersection(*(set(m.embeddings) for m in runs)) if runs else set()
-    if which is not None and runs and which not in common:
-        available = sorted(set().union(*(m.embeddings for m in runs)))
+    names = {images: _file(runs, images).path.stem for images in common}
+    if which is not None and runs and which not in names.values():
+        available = sorted({file.path.stem for m in runs for file in m.embeddings.values()})
         raise InputError(
             f"not every run has embeddings called '{which}': there are {', '.join(available)}"
         )
     if runs and not common:
+        listed = ", ".join(file.path.stem for file in runs[0].embeddings.values())
         raise InputError(
-            f"the runs have no embedding file in common: {runs[0].path} has "
-            f"{', '.join(runs[0].embeddings)}; embed the same images with `sag-vicreg embed`"
+            f"the runs have no embedding file in common: {runs[0].path} has {listed}; embed the "
+            "same images with `sag-vicreg embed`"
         )
-    # Held-out images before training images.
-    preferred = which or min(common, key=lambda name: (split_of(name) != "test", name), default="")
-    return [preferred if preferred in m.embeddings else next(iter(m.embeddings)) for m in models]
 
+    def place(images: Hashable) -> tuple[bool, bool, str]:
+        """Sort what was asked for first, then held-out images, then by name."""
+        return names[images] != which, not _is_test(_file(runs, images)), names[images]
 
-def _common_rows(
-    models: Sequence[Model], sets: Sequence[Embeddings]
-) -> tuple[list[Embeddings], int]:
-    if any(e.ids is None for e in sets):
-        return align_all(sets, [str(model.path) for model in models]), 0
-    rows = []
-    for model, embeddings in zip(models, sets, strict=True):
-        assert embeddings.ids is not None
-        places = {identity: row for row, identity in enumerate(embeddings.ids.tolist())}
-        if len(places) < len(embeddings):
-            raise InputError(f"{model.path}: ids repeat, so rows cannot be matched; fix the file")
-        rows.append(places)
-    shared = [name for name in rows[0] if all(name in places for places in rows)]
-    if not shared:
-        raise InputError(
-            f"{models[0].path} and {models[1].path} have no id in common: "
-            "embed the same images with both"
-        )
-    aligned = [
-        e.take(np.array([places[name] for name in shared], dtype=np.intp))
-        for e, places in zip(sets, rows, strict=True)
-    ]
-    return aligned, len(set().union(*rows)) - len(shared)
+    first = min(common, key=place, default=None)
+    return [first if first in m.embeddings else next(iter(m.embeddings)) for m in models]
 
 
 def _find_hierarchy(models: Sequence[Model], given: str | None) -> Hierarchy | None:

@@ -3,28 +3,38 @@
 Everything is read from artifacts; nothing is trained or embedded here.
 """
 
-import csv
-import json
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from sag_vicreg.artifacts import (
     THUMBNAILS,
+    ColumnNames,
+    EmbeddingFile,
     Embeddings,
     Result,
     Run,
+    ScoreFile,
+    Source,
+    distinct_names,
     finished_files,
+    is_dataset_folder,
+    read_contents,
     read_embeddings,
     read_result,
+    read_scores,
 )
+from sag_vicreg.door import Kind, read_json
 from sag_vicreg.errors import InputError
-from sag_vicreg.recipes import METHOD_LABELS, Recipe, load_recipe
+from sag_vicreg.recipes import METHOD_LABELS, Recipe
+
+_ANY = Kind("a JSON file", "make it again, or move it away")
 
 
 @dataclass(frozen=True)
@@ -35,28 +45,32 @@ class Model:
     ----------
     named
         Whether its path was given; otherwise it was found below a folder that was.
+    columns
+        What the columns of an embedding file are; a run's own files need no telling.
     """
 
     name: str
     path: Path
     recipe: Recipe | None = None
     metrics: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    embeddings: Mapping[str, Path] = field(default_factory=dict)
-    results: Mapping[str, Any] | None = None
+    embeddings: Mapping[Hashable, EmbeddingFile] = field(default_factory=dict)
+    """By the images they are of; a file that does not say goes by its name."""
+    results: ScoreFile | None = None
     named: bool = True
+    columns: ColumnNames = field(default_factory=ColumnNames)
 
     @property
     def is_empty(self) -> bool:
         """Whether there is a recipe and nothing else yet."""
         return not self.metrics and not self.embeddings and self.results is None
 
-    def read(self, which: str) -> Embeddings:
-        """Read the embedding file called ``which``."""
-        return read_embeddings(self.embeddings[which])
+    def read(self, images: Hashable) -> Embeddings:
+        """Read the embeddings of these images."""
+        return read_embeddings(self.embeddings[images].path, **asdict(self.columns))
 
-    def thumbnails(self, which: str) -> Path | None:
-        """Return the thumbnails beside that file, where there are any."""
-        path = self.embeddings[which].with_name(THUMBNAILS)
+    def thumbnails(self, images: Hashable) -> Path | None:
+        """Return the thumbnails beside those embeddings, where there are any."""
+        path = self.embeddings[images].path.with_name(THUMBNAILS)
         return path if path.is_file() else None
 
 
@@ -71,19 +85,25 @@ class Sources:
     """Without scores: their training stopped itself."""
 
 
-def open_sources(paths: Sequence[Path | str]) -> Sources:
-    """Find the models and results behind ``paths``; say in one line what is wrong with one."""
+def open_sources(
+    paths: Sequence[Path | str], columns: Sequence[ColumnNames] | None = None
+) -> Sources:
+    """Find the models and results behind ``paths``; say in one line what is wrong with one.
+
+    ``columns`` says, path by path, what the columns of embedding files are.
+    """
     if not paths:
         raise InputError("nothing to report: give run folders, embedding files or both")
     models: list[Model] = []
     results: list[Result] = []
-    for path in map(Path, paths):
-        if path.is_dir():
+    for path, said in zip(map(Path, paths), columns or [ColumnNames()] * len(paths), strict=True):
+        if path.is_dir() and not is_dataset_folder(path):
             runs, found = _open_folder(path)
             models += runs
             results += found
         elif path.exists():
-            models.append(Model(path.stem, path, embeddings={path.stem: path}))
+            file = EmbeddingFile(path, read_contents(path))
+            models.append(Model(path.stem, path, embeddings=_by_images([file]), columns=said))
         else:
             raise InputError(f"no such file or folder: {path}")
     # A result found in two folders is one.
@@ -140,41 +160,23 @@ def method_place(name: str) -> int:
 
 
 def _open_run(folder: Path, *, named: bool) -> Model:
-    run = Run(folder)
-    recipe = load_recipe(run.recipe)
+    run = Run.open(folder)
+    recipe = run.read_recipe()
     return Model(
         name=method_label(recipe.method.name),
         path=folder,
         recipe=recipe,
-        metrics=_read_metrics(run.metrics) if run.metrics.is_file() else {},
-        embeddings={path.stem: path for path in run.embedding_files()},
-        results=_read_scores(run.results) if run.results.is_file() else None,
+        metrics=run.read_metrics(),
+        embeddings=_by_images(run.embedding_files()),
+        results=read_scores(run.results) if run.results.is_file() else None,
         named=named,
     )
 
 
-def _read_json(path: Path) -> Any:
-    def refuse(constant: str) -> NoReturn:
-        raise ValueError(f"{constant} is not JSON")
-
-    def finite(digits: str) -> float:
-        number = float(digits)
-        if not math.isfinite(number):
-            refuse(digits)
-        return number
-
-    try:
-        text = path.read_text(encoding="utf-8")
-        return json.loads(text, parse_constant=refuse, parse_float=finite)
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read {path}: it is not JSON; make it again") from error
-
-
-def _read_scores(path: Path) -> dict[str, Any]:
-    content = _read_json(path)
-    if not isinstance(content, dict) or not isinstance(content.get("probe", {}), dict):
-        raise InputError(f"{path} holds no results: make it again with `sag-vicreg evaluate`")
-    return content
+def _by_images(files: Sequence[EmbeddingFile]) -> dict[Hashable, EmbeddingFile]:
+    return {
+        file.path.stem if file.contents is None else file.contents.images: file for file in files
+    }
 
 
 def _read_reproduced(path: Path) -> Result | None:
@@ -182,55 +184,19 @@ def _read_reproduced(path: Path) -> Result | None:
 
     The trials of a learning-rate search are no results: they look at training images.
     """
-    small = path.is_file() and path.stat().st_size < 1 << 20
-    content = _read_json(path) if small else None
+    if not path.is_file() or path.stat().st_size > 1 << 20:
+        return None
+    content = read_json(path, _ANY, _anything())
     if not isinstance(content, dict) or not {"kind", "family", "scores"} <= content.keys():
         return None
     return None if content["kind"] == "selection" else read_result(path)
 
 
-def _read_metrics(path: Path) -> dict[str, NDArray[np.float64]]:
-    """Read the numeric columns of ``metrics.csv``; an empty cell is NaN."""
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"cannot read {path}: it is no log of a training") from error
-    columns: dict[str, NDArray[np.float64]] = {}
-    for name in rows[0] if rows else ():
-        try:
-            # The last line of a run being written may be cut short: its cells are then None.
-            columns[name] = np.array([float(row[name] or "nan") for row in rows])
-        except (TypeError, ValueError):
-            continue
-    return columns
+@cache
+def _anything() -> TypeAdapter[Any]:
+    return TypeAdapter(Any)
 
 
 def _tell_apart(models: Sequence[Model]) -> tuple[Model, ...]:
-    """Name each model by what differs between them: method, dataset, classes, seed, folder."""
-    recipes = [model.recipe for model in models if model.recipe is not None]
-    several = {
-        "dataset": len({r.dataset.name for r in recipes}) > 1,
-        "classes": len({str(r.dataset.classes) for r in recipes}) > 1,
-        "scale": len({r.scale for r in recipes}) > 1,
-        "seed": len({r.seed for r in recipes}) > 1,
-    }
-    names = []
-    for model in models:
-        parts = [model.name]
-        if (recipe := model.recipe) is not None:
-            parts += [recipe.dataset.name] if several["dataset"] else []
-            parts += [_classes(recipe)] if several["classes"] else []
-            parts += [recipe.scale] if several["scale"] else []
-            parts += [f"seed {recipe.seed}"] if several["seed"] else []
-        names.append(", ".join(parts))
-    # What is still the same name differs by its path.
-    return tuple(
-        replace(model, name=name if names.count(name) == 1 else f"{name} ({model.path})")
-        for model, name in zip(models, names, strict=True)
-    )
-
-
-def _classes(recipe: Recipe) -> str:
-    classes = recipe.dataset.classes
-    return f"{classes} half" if classes in ("first", "second") else "all classes"
+    names = distinct_names([Source(model.path, model.recipe) for model in models])
+    return tuple(replace(model, name=name) for model, name in zip(models, names, strict=True))

@@ -1,18 +1,9 @@
-"""Numbers for people: cards and tables, the best in bold, the spread beside the score."""
+"""Numbers for people: cards and tables, the best in bold, the deviation beside the score."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sag_vicreg.artifacts import Spread
-
-STRUCTURE = {
-    "lca.pearson": "LCA Pearson",
-    "lca.spearman": "LCA Spearman",
-    "lca.kendall": "LCA Kendall",
-    "cophenetic.d1_to_p2": "Cophenetic D1→P2",
-    "cophenetic.d2_to_p1": "Cophenetic D2→P1",
-}
-FAR = "more than 2 deviations from the halves' mean: do not read ± as the error of the score"
+from sag_vicreg.scores import FOREST, MISSING, UNSTABLE, Spread, best, measure_of
 
 
 @dataclass(frozen=True)
@@ -20,14 +11,14 @@ class Cell:
     """One score as printed."""
 
     text: str
-    spread: str = ""
+    deviation: str = ""
     best: bool = False
-    note: str = ""
-    """On a line of its own."""
+    notes: tuple[str, ...] = ()
+    """Each on a line of its own."""
 
 
 @dataclass(frozen=True)
-class Row:
+class PageRow:
     """One model, method or pair."""
 
     name: str
@@ -35,14 +26,14 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """A table of scores."""
 
     title: str
     note: str
     corner: str
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PageRow, ...]
 
 
 @dataclass(frozen=True)
@@ -55,17 +46,25 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Scores:
-    """The scores of one row, by flat key, and their spread where it is known."""
+class ScoreRow:
+    """The scores of one row, by flat key, and how far they move where that is known.
+
+    ``forest.low`` and ``forest.high`` are the interval of ``forest.spearman``.
+    """
 
     name: str
     values: Mapping[str, float]
-    spreads: Mapping[str, float] = field(default_factory=dict)
-    """Deviation around the score, as over seeds."""
+    deviations: Mapping[str, float] = field(default_factory=dict)
+    """Around the score, as over seeds."""
     halves: Mapping[str, Spread] = field(default_factory=dict)
     """Random halves, whose mean may be far from the score."""
-    problem: str = ""
-    """Why there are no scores, where there are none."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """What else stands below a score."""
+
+    def is_unstable(self, key: str) -> bool:
+        """Whether half-samples are known to move this score too far."""
+        known = key in self.values and key in self.halves
+        return known and self.halves[key].unsettles(self.values[key])
 
 
 def number(value: float) -> str:
@@ -73,49 +72,76 @@ def number(value: float) -> str:
     return f"{value:.3f}".replace("-", "−")
 
 
-def plus_minus(spread: float | None) -> str:
-    """Return the spread as it stands beside a score; nothing where there is none."""
-    return "" if spread is None else f"± {spread:.3f}"
+def percent(value: float) -> str:
+    """One decimal."""
+    return f"{value:.1%}"
 
 
-def of_halves(halves: Spread | None) -> str:
-    """Return the halves' own mean and deviation; nothing where there are none."""
-    return "" if halves is None else f"halves: {number(halves.mean)} ± {halves.deviation:.3f}"
+def written(key: str, value: float) -> str:
+    """Return a score in its unit."""
+    return percent(value) if measure_of(key).unit == "percent" else number(value)
 
 
-def is_far(score: float, halves: Spread | None) -> bool:
-    """Whether a score is visibly more than two deviations from the mean of its halves."""
-    return halves is not None and abs(score - halves.mean) > max(2 * halves.deviation, 5e-4)
+def plus_minus(deviation: float | None) -> str:
+    """Return the deviation as it stands beside a score; nothing where there is none."""
+    return "" if deviation is None else f"± {deviation:.3f}"
 
 
-def any_far(row: Scores) -> bool:
-    """Whether any score of the row is."""
-    return any(is_far(row.values[key], halves) for key, halves in row.halves.items())
+def of_halves(halves: Spread) -> str:
+    """Return the halves' own mean and deviation."""
+    return f"halves: {number(halves.mean)} ± {halves.deviation:.3f}"
+
+
+def interval_of(row: ScoreRow) -> str:
+    """Return the interval of the forest similarity; nothing where it has none.
+
+    A mean over seeds has none: each of them has its own.
+    """
+    if "forest.low" not in row.values or FOREST in row.deviations:
+        return ""
+    # No similarity is above 1, though noise may carry the estimate there.
+    low, high = row.values["forest.low"], min(row.values["forest.high"], 1.0)
+    return f"{number(low)} to {number(high)}"
 
 
 def score_table(
-    rows: Sequence[Scores], columns: Mapping[str, str], *, title: str, note: str, corner: str
-) -> Table:
-    """Lay out one row a set of scores, one column a key; the best of a column is bold."""
-    best = {
-        key: max((row.values[key] for row in rows if key in row.values), default=None)
+    rows: Sequence[ScoreRow], columns: Mapping[str, str], *, title: str, note: str, corner: str
+) -> PageTable:
+    """Lay out one row per set of scores, one column per key.
+
+    The best of a column is bold, with what reads the same, unless a single tree made it by chance.
+    """
+    winners = {
+        key: best({row.name: row.values[key] for row in rows if key in row.values}, key, digits=3)
         for key in columns
     }
 
-    def cell(row: Scores, key: str) -> Cell:
+    def cell(row: ScoreRow, key: str) -> Cell:
         if key not in row.values:
-            return Cell("–")
+            return Cell(MISSING)
         value = row.values[key]
-        bold = len(rows) > 1 and value == best[key]
-        halves = row.halves.get(key)
-        mark = " †" if is_far(value, halves) else ""
-        spread = plus_minus(row.spreads.get(key))
-        return Cell(number(value), spread, bold, f"{of_halves(halves)}{mark}")
+        unstable = row.is_unstable(key)
+        notes = [row.notes.get(key, ""), interval_of(row) if key == FOREST else ""]
+        if key in row.halves:
+            notes.append(of_halves(row.halves[key]) + (" †" if unstable else ""))
+        return Cell(
+            written(key, value),
+            plus_minus(row.deviations.get(key)),
+            len(rows) > 1 and row.name in winners[key] and not unstable,
+            tuple(filter(None, notes)),
+        )
 
-    return Table(
+    if any(row.is_unstable(key) for row in rows for key in columns):
+        remedy = "read the forest similarity" if _has_forest(rows) else "one tree says little here"
+        note = f"{note} † Half-samples move this score by more than {UNSTABLE:g}: {remedy}."
+    return PageTable(
         title,
-        f"{note} † {FAR}." if any(map(any_far, rows)) else note,
+        note.strip(),
         corner,
         tuple(columns.values()),
-        tuple(Row(row.name, tuple(cell(row, key) for key in columns)) for row in rows),
+        tuple(PageRow(row.name, tuple(cell(row, key) for key in columns)) for row in rows),
     )
+
+
+def _has_forest(rows: Sequence[ScoreRow]) -> bool:
+    return any(FOREST in row.values for row in rows)

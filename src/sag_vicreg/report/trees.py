@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from sag_vicreg.errors import InputError
 from sag_vicreg.evaluation.centroids import class_centroids
 from sag_vicreg.report.points import FloatArray, Points
-from sag_vicreg.structure import Tree, untangle, ward_tree
+from sag_vicreg.structure import Branch, Tree, untangle, ward_tree
 
 MOST_CLASSES = 300
 MOST_IMAGES = 48
 EXAMPLES = 6
+PLURALS = {"class": "classes", "branch": "branches"}
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,13 @@ class Trees:
     pairs: tuple[TreePair, ...]
     shown_of: int
     """How many leaves there would be without a limit."""
+    noun: str = "class"
+    """What a leaf is: a class, a branch, or one of the page's rows."""
 
 
-def build_trees(points: Points, rows: NDArray[np.intp], *, seed: int) -> Trees | None:
+def build_trees(
+    points: Points, rows: NDArray[np.intp], *, seed: int, branches: Sequence[Branch] = ()
+) -> Trees | None:
     """Build the trees of all models and face each pair; None where there is no tree.
 
     Parameters
@@ -59,9 +64,13 @@ def build_trees(points: Points, rows: NDArray[np.intp], *, seed: int) -> Trees |
         The rows the page shows: examples are chosen among them and numbered by their place.
     seed
         Of the choice of leaves, where there are too many to draw.
+    branches
+        Branches that recur in a model's trees: the leaves where there are no labels.
     """
     generator = np.random.default_rng(seed)
     by_class = points.labels is not None and len(points.classes) >= 3
+    if not by_class and len(branches) >= 3:
+        return _of_branches(points, rows, branches)
     total = len(points.classes) if by_class else len(rows)
     most = MOST_CLASSES if by_class else MOST_IMAGES
     chosen = np.sort(generator.choice(total, size=min(total, most), replace=False))
@@ -80,18 +89,50 @@ def build_trees(points: Points, rows: NDArray[np.intp], *, seed: int) -> Trees |
         ids = points.ids
         names = tuple(f"row {rows[c]}" if ids is None else ids[rows[c]] for c in chosen)
         examples = [(int(c),) for c in chosen]
-    try:
-        trees = [ward_tree(matrix) for matrix in matrices]
-    except InputError:
-        # Constant or zero vectors: there is no tree, and a notice says so.
+    pairs = _pairs(matrices)
+    if pairs is None:
         return None
     return Trees(
         leaves=names,
         classes=chosen.astype(np.int64) if by_class else None,
         examples=tuple(examples),
-        pairs=tuple(_face(trees)),
+        pairs=pairs,
         shown_of=total,
+        noun="class" if by_class else points.noun,
     )
+
+
+def _of_branches(
+    points: Points, rows: NDArray[np.intp], branches: Sequence[Branch]
+) -> Trees | None:
+    """Build the trees of the centroids of branches, with how many rows each has, and examples."""
+    shown = {int(row): place for place, row in enumerate(rows)}
+    names = [f"{each.size:,} like {points.describe(int(each.rows[0]))}" for each in branches]
+    matrices = [np.stack([v[each.rows].mean(axis=0) for each in branches]) for v in points.vectors]
+    examples = [
+        tuple(shown[row] for row in each.rows.tolist() if row in shown)[:EXAMPLES]
+        for each in branches
+    ]
+    pairs = _pairs(matrices)
+    if pairs is None:
+        return None
+    return Trees(
+        leaves=tuple(names),
+        classes=None,
+        examples=tuple(examples),
+        pairs=pairs,
+        shown_of=len(branches),
+        noun="branch",
+    )
+
+
+def _pairs(matrices: Sequence[FloatArray]) -> tuple[TreePair, ...] | None:
+    """Build a tree of each matrix and face every two; None where one has no tree."""
+    try:
+        return tuple(_face([ward_tree(matrix) for matrix in matrices]))
+    except InputError:
+        # Constant or zero vectors: a notice says so.
+        return None
 
 
 def examples_of(label: int, labels: NDArray[np.int64]) -> list[int]:

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from sag_vicreg.artifacts import split_of
 from sag_vicreg.evaluation.plane import FEWEST_FOR_UMAP
 from sag_vicreg.report.points import Points
 from sag_vicreg.report.sources import Sources, method_label
-from sag_vicreg.report.trees import Trees
+from sag_vicreg.report.trees import PLURALS, Trees
 
 COUNTS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
 
@@ -43,7 +42,7 @@ def lead(sources: Sources, points: Points | None) -> str:
     embedded = f"{COUNTS[shown]} models embed the same" if shown > 1 else "One model embeds"
     classes = f" of {len(points.classes)} classes" if points.classes else ""
     origin = next((m.recipe.dataset.name for m in points.models if m.recipe), None)
-    held_out = "held-out " if split_of(points.which) == "test" else ""
+    held_out = "held-out " if points.held_out else ""
     rows = f"{held_out if origin else ''}{points.noun}s"
     source = f" of {origin}" if origin and not classes else f" ({origin})" if origin else ""
     return f"{embedded} {n:,} {rows}{classes}{source}."
@@ -72,7 +71,7 @@ def notices(
             "models: name those you want to see."
         )
     if points.left_out:
-        found.append(f"{points.left_out:,} rows that not every model has are left out.")
+        found.append(f"{points.left_out:,} rows whose id not every model has are left out.")
     if points.by_position:
         found.append("Only some of the files have ids: rows were matched by position.")
     if shown < len(points):
@@ -86,9 +85,10 @@ def notices(
     if trees is not None and trees.classes is not None and len(trees.leaves) < trees.shown_of:
         found.append(f"The trees show {len(trees.leaves)} of {trees.shown_of} classes.")
     if points.labels is None:
-        found.append(
-            f"The embeddings have no labels: trees are of single {points.noun}s, in one colour."
-        )
+        leaves = f"single {points.noun}s"
+        if trees is not None and trees.noun == "branch":
+            leaves = "branches that recur"
+        found.append(f"The embeddings have no labels: trees are of {leaves}, in one colour.")
     if not has_images and points.noun == "image":
         found.append("There are no thumbnails beside the embeddings: marks stand for the images.")
     return found
@@ -97,7 +97,10 @@ def notices(
 def about_trees(points: Points, trees: Trees) -> dict[str, str]:
     """Title and reading aid of the trees."""
     by_class = trees.classes is not None
-    leaves = "class centroids" if by_class else f"{len(trees.leaves)} {points.noun}s"
+    count = len(trees.leaves)
+    leaves = f"{count} {PLURALS.get(trees.noun, f'{trees.noun}s')}"
+    if trees.noun in PLURALS:
+        leaves = "class centroids" if by_class else f"the centroids of {leaves} of the first model"
     how = f"Ward trees over {leaves}, cosine geometry; branch length is merge height."
     if len(points.models) == 1:
         return {"title": "Class tree" if by_class else "Tree", "about": how}

@@ -5,21 +5,45 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sag_vicreg.errors import InputError
+from sag_vicreg.structure.arrays import Floats, Ints
 from sag_vicreg.structure.kernels import kernel
+from sag_vicreg.structure.nearest import is_among, nearest_items
 from sag_vicreg.structure.parallel import LONG, Workers, blocks
 from sag_vicreg.structure.points import near_one
 from sag_vicreg.structure.tanglegram import untangle
 from sag_vicreg.structure.tree import Tree
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
 RSA_ROWS = 20_000
 _ROWS = 128
 _CUTS = (2, 3, 5, 10, 20, 50, 100, 200, 500)
+
+
+@dataclass(frozen=True)
+class Neighborhood:
+    """Agreement at the two ends of the scale: nearest items, and the largest directions.
+
+    Attributes
+    ----------
+    shared
+        Mean share of each item's ``neighbors`` nearest items that both sets agree on; None above
+        20,000 rows.
+    cka
+        Linear centred kernel alignment of the points (Kornblith et al., 2019).
+    """
+
+    shared: float | None
+    neighbors: int
+    cka: float
+
+
+def neighborhood(tree_a: Tree, tree_b: Tree, *, neighbors: int = 10) -> Neighborhood:
+    """Compare the points of two trees built by :func:`~sag_vicreg.structure.ward_tree`."""
+    a, b = _points(tree_a), _points(tree_b)
+    neighbors = min(neighbors, tree_a.n - 1)
+    shared = mutual_neighbors(a, b, k=neighbors) if tree_a.n <= RSA_ROWS else None
+    return Neighborhood(shared, neighbors, linear_cka(a, b))
 
 
 @dataclass(frozen=True)
@@ -28,13 +52,9 @@ class Context:
 
     Attributes
     ----------
-    cka
-        Linear centred kernel alignment of the points (Kornblith et al., 2019).
     rsa
         Spearman correlation of the pairwise distances (Kriegeskorte et al., 2008); None above
         20,000 rows, where ranking all pairs takes more memory than it is worth.
-    mutual_neighbors
-        Mean share of each item's ``neighbors`` nearest items that both sets agree on.
     entanglement
         Of the untangled trees, 0 for parallel lines.
     fowlkes_mallows
@@ -43,10 +63,7 @@ class Context:
         Its expectation for unrelated trees with clusters of these sizes.
     """
 
-    cka: float
     rsa: float | None
-    mutual_neighbors: float
-    neighbors: int
     entanglement: float
     fowlkes_mallows: dict[int, float]
     fowlkes_mallows_by_chance: dict[int, float]
@@ -56,17 +73,13 @@ class Context:
         return asdict(self)
 
 
-def context(tree_a: Tree, tree_b: Tree, *, neighbors: int = 10) -> Context:
+def context(tree_a: Tree, tree_b: Tree) -> Context:
     """Compute all companions for two trees built by :func:`~sag_vicreg.structure.ward_tree`."""
     a, b = _points(tree_a), _points(tree_b)
-    neighbors = min(neighbors, tree_a.n - 1)
     cuts = [k for k in _CUTS if k < tree_a.n]
     agreement = {k: fowlkes_mallows(tree_a, tree_b, k) for k in cuts}
     return Context(
-        cka=linear_cka(a, b),
         rsa=rsa(a, b) if tree_a.n <= RSA_ROWS else None,
-        mutual_neighbors=mutual_neighbors(a, b, k=neighbors),
-        neighbors=neighbors,
         entanglement=untangle(tree_a, tree_b).entanglement,
         fowlkes_mallows={k: found for k, (found, _) in agreement.items()},
         fowlkes_mallows_by_chance={k: chance for k, (_, chance) in agreement.items()},
@@ -133,26 +146,7 @@ def rsa(a: Floats, b: Floats) -> float:
 
 def mutual_neighbors(a: Floats, b: Floats, *, k: int = 10) -> float:
     """Average the share of each item's k nearest items that both sets name."""
-    n = len(a)
-    if not 1 <= k < n:
-        raise InputError(f"k is {k} but each of {n} rows has {n - 1} neighbours: lower k")
-    both = [points - points.mean(axis=0) for points in (near_one(a), near_one(b))]
-    norms = [np.einsum("ij,ij->i", points, points) for points in both]
-
-    def shared(rows: slice) -> int:
-        nearest = []
-        for points, norm in zip(both, norms, strict=True):
-            squared = _distance_rows(points, norm, rows)
-            squared[np.arange(len(squared)), np.arange(rows.start, rows.stop)] = np.inf
-            nearest.append(np.argpartition(squared, k - 1, axis=1)[:, :k])
-        return sum(
-            len(np.intersect1d(one, other, assume_unique=True))
-            for one, other in zip(*nearest, strict=True)
-        )
-
-    with Workers() as workers:
-        bar = "neighbours" if n > LONG else None
-        return sum(workers.map(shared, blocks(n, _ROWS), bar=bar)) / (n * k)
+    return float(is_among(nearest_items(a, k), nearest_items(b, k)).mean())
 
 
 def cut(tree: Tree, k: int) -> Ints:

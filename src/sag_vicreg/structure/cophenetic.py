@@ -5,16 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from sag_vicreg.errors import InputError
+from sag_vicreg.structure.arrays import Floats, Ints
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.parallel import LONG, Workers, blocks
 from sag_vicreg.structure.points import near_one
 from sag_vicreg.structure.tree import Tree
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _ROWS = 128
 # A relative variance that rounding alone can make of equal distances.
@@ -61,7 +58,7 @@ def cophenetic_correlations(tree: Tree, other: Tree, relabellings: Sequence[Ints
     pairs = tree.pair_counts
     heights = near_one(tree.heights)
     weights = heights - np.average(heights, weights=pairs)
-    spread = float((weights**2 * pairs).sum())
+    tree_variance = float((weights**2 * pairs).sum())
     # Distances do not see translation, and sums of centred points cancel least.
     points = near_one(other.points) if other.geometry == "euclidean" else other.points
     points = points - points.mean(axis=0)
@@ -70,10 +67,10 @@ def cophenetic_correlations(tree: Tree, other: Tree, relabellings: Sequence[Ints
     )
     n = tree.n * (tree.n - 1) // 2
     variance = squares - total * total / n
-    if spread <= 0 or variance <= _EQUAL * squares:
-        what = "cophenetic" if spread <= 0 else "pairwise"
+    if tree_variance <= 0 or variance <= _EQUAL * squares:
+        what = "cophenetic" if tree_variance <= 0 else "pairwise"
         raise InputError(f"all {what} distances are equal: the cophenetic similarity is undefined")
-    return [value / math.sqrt(spread * variance) for value in cross]
+    return [value / math.sqrt(tree_variance * variance) for value in cross]
 
 
 def _of_half_squares(

@@ -8,15 +8,16 @@ import numpy.typing as npt
 
 from sag_vicreg.errors import unknown_name
 from sag_vicreg.progress import track
+from sag_vicreg.structure.arrays import Ints
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.parallel import LONG, Workers
 from sag_vicreg.structure.tree import Tree
 
-Ints = npt.NDArray[np.int64]
-
 LCA_DISTANCES = ("level", "path", "order", "height")
 # A table of at most this many counts is kept whole; a larger one as its cells, or part by part.
 _TABLE = 2**22
+# Heights this much apart, relatively, differ by no more than rounding.
+_EQUAL = 1e-12
 # Pairs are counted in blocks of rows, in as many stages as a progress bar has steps.
 _ROWS, _STAGES = 64, 16
 
@@ -94,21 +95,24 @@ def _mean_depth(tree: Tree) -> float:
     return float(tree.depths[: tree.n].mean())
 
 
-def _codes(tree: Tree, lca: str) -> tuple[Ints, npt.NDArray[Any]]:
+def merge_codes(tree: Tree, lca: str) -> tuple[Ints, npt.NDArray[Any]]:
     """Return each merge's code, 0 and up in the order of its distance, and the codes' distances."""
     if lca == "level":
         levels = tree.levels[tree.n :]
         return levels - 1, np.arange(1, int(levels.max()) + 1)
+    # Merges at one height come in an order that the order of the rows decides: they share a code.
+    heights = tree.heights
+    starts = np.concatenate([[0], 1 + np.flatnonzero(heights[1:] > heights[:-1] * (1 + _EQUAL))])
+    codes = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(heights)))
     if lca == "order":
-        return np.arange(tree.n - 1), np.arange(1, tree.n)
-    heights, codes = np.unique(tree.heights, return_inverse=True)
-    return codes.astype(np.int64), heights
+        return codes, np.append(starts[1:], len(heights))
+    return codes, heights[starts]
 
 
 def _count_merges(tree_a: Tree, tree_b: Tree, lca: str, rows_of_b: Ints) -> JointTable:
     joint = kernel("joint")
     n = tree_a.n
-    (codes_a, values_a), (codes_b, values_b) = _codes(tree_a, lca), _codes(tree_b, lca)
+    (codes_a, values_a), (codes_b, values_b) = merge_codes(tree_a, lca), merge_codes(tree_b, lca)
     shape = (len(values_a), len(values_b))
     small = shape[0] * shape[1] <= _TABLE
     table = np.zeros(shape if small else (0, 0), np.int64)
@@ -136,6 +140,11 @@ def _count_merges(tree_a: Tree, tree_b: Tree, lca: str, rows_of_b: Ints) -> Join
     cells, counts = np.empty((room, 2), np.int32), np.empty(room, np.int64)
     count(cells, counts)
     return JointTable(*_sorted_by_row(cells, counts), values_a, values_b)
+
+
+def table_of_counts(table: npt.NDArray[np.int32]) -> JointTable:
+    """Take a whole table as it is, its rows and columns standing for their own numbers."""
+    return _from_table(table.astype(np.int64), np.arange(table.shape[0]), np.arange(table.shape[1]))
 
 
 def _from_table(

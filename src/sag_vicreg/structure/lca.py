@@ -8,12 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sag_vicreg.errors import InputError
+from sag_vicreg.structure.arrays import Ints
 from sag_vicreg.structure.joint import JointTable, check_lca, joint_table
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.points import near_one
 from sag_vicreg.structure.tree import Tree
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,8 @@ def lca_similarity(tree_a: Tree, tree_b: Tree, *, lca: str = "level") -> LCASimi
     lca
         The distance of a pair to its lowest common ancestor: ``"level"``, the longest chain of
         merges from it down to a leaf; ``"path"``, edges from leaf to leaf through it; ``"order"``,
-        its rank among the merges (the Spearman correlation is then Baker's gamma); ``"height"``,
-        the height at which it merges.
+        its rank among the merges, the highest of those at one height (the Spearman correlation is
+        then Baker's gamma); ``"height"``, the height at which it merges.
 
     Returns
     -------
@@ -53,10 +52,7 @@ def lca_similarity(tree_a: Tree, tree_b: Tree, *, lca: str = "level") -> LCASimi
 
 def similarity_of(table: JointTable) -> LCASimilarity:
     """Take all three correlations from the joint table."""
-    shape = (len(table.values_a), len(table.values_b))
-    marginals = [np.zeros(size, np.int64) for size in shape]
-    for side, marginal in enumerate(marginals):
-        np.add.at(marginal, table.cells[:, side], table.counts)
+    marginals = _marginals(table)
     rank_a, rank_b = (_double_mid_ranks(marginal) for marginal in marginals)
     whole = table.values_a.dtype.kind == "i"
     return LCASimilarity(
@@ -64,8 +60,15 @@ def similarity_of(table: JointTable) -> LCASimilarity:
             table, table.values_a, table.values_b, *marginals
         ),
         spearman=_whole_pearson(table, rank_a, rank_b, *marginals),
-        kendall=_kendall(table, *marginals),
+        kendall=kendall(table),
     )
+
+
+def _marginals(table: JointTable) -> list[Ints]:
+    marginals = [np.zeros(len(values), np.int64) for values in (table.values_a, table.values_b)]
+    for side, marginal in enumerate(marginals):
+        np.add.at(marginal, table.cells[:, side], table.counts)
+    return marginals
 
 
 def _double_mid_ranks(counts: Ints) -> Ints:
@@ -89,10 +92,10 @@ def _whole_pearson(
     n = sum(n_a)
     mean_a = sum(x * c for x, c in zip(a, n_a, strict=True))
     mean_b = sum(x * c for x, c in zip(b, n_b, strict=True))
-    spread_a = n * sum(x * x * c for x, c in zip(a, n_a, strict=True)) - mean_a**2
-    spread_b = n * sum(x * x * c for x, c in zip(b, n_b, strict=True)) - mean_b**2
+    variance_a = n * sum(x * x * c for x, c in zip(a, n_a, strict=True)) - mean_a**2
+    variance_b = n * sum(x * x * c for x, c in zip(b, n_b, strict=True)) - mean_b**2
     together = n * sum(x * s for x, s in zip(a, sums, strict=True)) - mean_a * mean_b
-    return _ratio(together, spread_a, spread_b)
+    return _ratio(together, variance_a, variance_b)
 
 
 def _real_pearson(
@@ -107,13 +110,14 @@ def _real_pearson(
     a = values_a - np.average(values_a, weights=counts_a)
     b = values_b - np.average(values_b, weights=counts_b)
     products = a[table.cells[:, 0]] * b[table.cells[:, 1]] * table.counts
-    spread_a, spread_b = float((a**2 * counts_a).sum()), float((b**2 * counts_b).sum())
-    _check_spread(spread_a, spread_b)
-    return float(products.sum()) / math.sqrt(spread_a * spread_b)
+    variance_a, variance_b = float((a**2 * counts_a).sum()), float((b**2 * counts_b).sum())
+    _check_variance(variance_a, variance_b)
+    return float(products.sum()) / math.sqrt(variance_a * variance_b)
 
 
-def _kendall(table: JointTable, counts_a: Ints, counts_b: Ints) -> float:
+def kendall(table: JointTable) -> float:
     """Kendall's tau-b over pairs of pairs, in whole numbers."""
+    counts_a, counts_b = _marginals(table)
     ranks = kernel("ranks")
     starts = np.searchsorted(table.cells[:, 0], np.arange(len(counts_a) + 1))
     totals = np.zeros((2, 4), np.uint64)
@@ -130,16 +134,16 @@ def _kendall(table: JointTable, counts_a: Ints, counts_b: Ints) -> float:
     return _ratio(concordant - discordant, pairs - tied_a, pairs - tied_b)
 
 
-def _ratio(together: int, spread_a: int, spread_b: int) -> float:
+def _ratio(together: int, variance_a: int, variance_b: int) -> float:
     """Divide as every correlation does, rounding once."""
-    _check_spread(spread_a, spread_b)
-    root = math.isqrt((spread_a * spread_b) << 128)
+    _check_variance(variance_a, variance_b)
+    root = math.isqrt((variance_a * variance_b) << 128)
     return (together << 64) / root
 
 
-def _check_spread(spread_a: float, spread_b: float) -> None:
-    if spread_a <= 0 or spread_b <= 0:
-        side = "first" if spread_a <= 0 else "second"
+def _check_variance(variance_a: float, variance_b: float) -> None:
+    if variance_a <= 0 or variance_b <= 0:
+        side = "first" if variance_a <= 0 else "second"
         raise InputError(
             f"all pairs have the same LCA distance in the {side} tree: the correlation is undefined"
         )

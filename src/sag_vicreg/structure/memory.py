@@ -1,14 +1,10 @@
 """What a tree needs and what the machine has, compared before anything is allocated."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
 
 from sag_vicreg.errors import InputError
-
-_CGROUP = Path("/sys/fs/cgroup")
+from sag_vicreg.machine import available_bytes
 
 
 def tree_bytes(n: int, d: int, geometry: str) -> int:
@@ -20,48 +16,28 @@ def tree_bytes(n: int, d: int, geometry: str) -> int:
     return vectors + 4 * 128 * n * 8
 
 
-def available_bytes() -> int | None:
-    """Memory this process may still take, or None where the system does not tell."""
-    free = None
-    meminfo = Path("/proc/meminfo")
-    if meminfo.is_file():
-        for line in meminfo.read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                free = int(line.split()[1]) * 1024
-    elif hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    left = _left_in_container()
-    return min((size for size in (free, left) if size is not None), default=None)
+def check_fits(vectors: npt.NDArray[np.float64], geometry: str, *, halves: int = 0) -> None:
+    """Refuse the tree of so many rows if it cannot fit; name the geometry that would.
 
-
-def _left_in_container() -> int | None:
-    """Return what a container's own limit leaves; None where there is no limit."""
-    try:
-        limit = int((_CGROUP / "memory.max").read_text())
-        used = int((_CGROUP / "memory.current").read_text())
-        lines = (_CGROUP / "memory.stat").read_text().splitlines()
-        held = {name: int(size) for name, size in (line.split() for line in lines)}
-    except (OSError, ValueError):
-        return None
-    # Files that were read count as used until somebody needs the room.
-    reclaimable = ("active_file", "inactive_file", "slab_reclaimable")
-    return limit - used + sum(held.get(name, 0) for name in reclaimable)
-
-
-def check_fits(vectors: npt.NDArray[np.float64], geometry: str) -> None:
-    """Refuse a tree that cannot fit, and name the geometry that would."""
+    The trees of ``halves`` random halves may stand beside it at the same time.
+    """
     n, d = vectors.shape
-    needed, free = tree_bytes(n, d, geometry), available_bytes()
+
+    def total(geometry: str) -> int:
+        return tree_bytes(n, d, geometry) + halves * tree_bytes(n // 2, d, geometry)
+
+    needed, free = total(geometry), available_bytes()
     if free is None or needed <= free:
         return
-    remedy = "take fewer rows"
-    if geometry == "cosine" and (smaller := tree_bytes(n, d, "spherical")) <= free:
-        remedy = f"geometry 'spherical' needs about {_gigabytes(smaller)}"
+    remedy = "set OMP_NUM_THREADS to fewer threads" if halves > 1 else "take fewer rows"
+    if geometry == "cosine" and (smaller := total("spherical")) <= free:
+        remedy = f"geometry 'spherical' needs about {gigabytes(smaller)}"
     raise InputError(
-        f"{n:,} rows in geometry '{geometry}' need about {_gigabytes(needed)} and "
-        f"{_gigabytes(free)} are free: {remedy}"
+        f"{n:,} rows in geometry '{geometry}' need about {gigabytes(needed)} and "
+        f"{gigabytes(free)} are free: {remedy}"
     )
 
 
-def _gigabytes(size: int) -> str:
-    return f"{size / 1e9:.1f} GB"
+def gigabytes(size: int) -> str:
+    """Write a number of bytes for people."""
+    return f"{size / 1e6:,.0f} MB" if size < 1e9 else f"{size / 1e9:.1f} GB"

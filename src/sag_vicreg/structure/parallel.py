@@ -12,6 +12,9 @@ from sag_vicreg.progress import track
 # Rows from which work over all pairs takes long enough to be waited for.
 LONG = 8_000
 
+# Items below which one thread is faster than two at trees and pairs of them.
+_FEW = 600
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -26,12 +29,15 @@ def _blas() -> Any:
 class Workers:
     """A pool of threads, each calling NumPy and kernels that release the GIL.
 
-    While it is open, BLAS itself runs on one thread: how BLAS splits a product depends on its
-    threads, and with the split the last bits of the result.
+    For few ``items`` it is one thread. While it is open, BLAS itself runs on one thread: how BLAS
+    splits a product depends on its threads, and with the split the last bits of the result.
     """
 
-    def __init__(self) -> None:
-        self.count = thread_count()
+    _pool: ThreadPoolExecutor | None
+
+    def __init__(self, items: int | None = None) -> None:
+        # For few items, tasks are so short that threads waiting for each other cost more.
+        self.count = 1 if items is not None and items < _FEW else thread_count()
 
     def __enter__(self) -> Self:
         self._limits = _blas().limit(limits=1, user_api="blas")
@@ -56,6 +62,17 @@ class Workers:
         items = list(items)
         results = map(task, items) if self._pool is None else self._pool.map(task, items)
         return list(track(results, bar, len(items)) if bar else results)
+
+
+class OneThread(Workers):
+    """The same work without a pool, for tasks that already run side by side in one.
+
+    It leaves BLAS alone: the pool around it holds it to one thread.
+    """
+
+    def __init__(self) -> None:
+        self.count = 1
+        self._pool = None
 
 
 def blocks(n: int, size: int) -> list[slice]:

@@ -4,11 +4,9 @@ import warnings
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sag_vicreg.errors import InputError, unknown_name
-
-Floats = npt.NDArray[np.float64]
+from sag_vicreg.structure.arrays import Floats
 
 GEOMETRIES = ("cosine", "spherical", "euclidean")
 
@@ -21,13 +19,13 @@ def check_geometry(geometry: str) -> None:
 
 def as_vectors(vectors: Any, name: str = "embeddings") -> Floats:
     """Turn an array, a list or a torch tensor of any float dtype into float64, shape (n, d)."""
-    if hasattr(vectors, "detach"):  # a tensor: this room never imports torch to ask
+    if hasattr(vectors, "detach"):  # a tensor: `structure` never imports torch to ask
         vectors = vectors.detach().cpu()
         if "bfloat16" in str(vectors.dtype):
             vectors = vectors.float()
     if hasattr(vectors, "vectors"):
         raise InputError(
-            f"{name} is a set with ids: bring both sets in one order by artifacts.align, then give "
+            f"{name} is a set with ids: bring both sets in one order by artifacts.join, then give "
             "their .vectors"
         )
     try:

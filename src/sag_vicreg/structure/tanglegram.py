@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from sag_vicreg.structure.arrays import Ints
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.tree import Tree
-
-Ints = npt.NDArray[np.int64]
 
 _SWEEPS = 20
 

@@ -4,13 +4,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from sag_vicreg.errors import InputError
+from sag_vicreg.structure.arrays import Floats, Ints
 from sag_vicreg.structure.kernels import kernel
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +40,7 @@ class Tree:
             raise InputError(
                 f"a linkage matrix of shape {linkage.shape}: expected (n - 1, 4) for n of 3 or more"
             )
-        n = len(linkage) + 1
-        joined = linkage[:, :2].astype(np.int64)
-        made = np.arange(n, 2 * n - 1)
-        if (
-            (np.sort(joined, axis=None) != np.arange(2 * n - 2)).any()
-            or (joined >= made[:, None]).any()
-            or (np.diff(linkage[:, 2]) < 0).any()
-        ):
+        if not kernel("trees").is_linkage(np.ascontiguousarray(linkage, np.float64)):
             raise InputError(
                 "not a linkage matrix: every cluster joins once, after it was made, "
                 "at heights that never fall"

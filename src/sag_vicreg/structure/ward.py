@@ -1,5 +1,6 @@
 """Ward's agglomerative tree in three geometries."""
 
+from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -7,12 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from sag_vicreg.progress import progress_bar
+from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.memory import check_fits
 from sag_vicreg.structure.merges import Merges
-from sag_vicreg.structure.parallel import LONG, Workers
+from sag_vicreg.structure.parallel import LONG, OneThread, Workers
 from sag_vicreg.structure.points import as_points, as_vectors, check_geometry
 from sag_vicreg.structure.tree import Tree
-from sag_vicreg.structure.ward_matrix import cosine_triangle, ward_of_triangle
+from sag_vicreg.structure.ward_matrix import (
+    SMALL,
+    cosine_triangle,
+    part_of_triangle,
+    ward_of_triangle,
+)
 from sag_vicreg.structure.ward_vectors import ward_of_vectors
 
 
@@ -47,12 +54,38 @@ def ward_tree(a: Any, *, geometry: str = "cosine", name: str = "embeddings") -> 
 def tree_of_points(points: npt.NDArray[np.float64], geometry: str) -> Tree:
     """Build the tree of points already checked and normalised."""
     shown = progress_bar("merges", len(points) - 1) if len(points) > LONG else nullcontext()
-    with Workers() as workers:
-        triangle = cosine_triangle(points, workers) if geometry == "cosine" else None
-        with shown as advance:
-            merges = Merges(advance=advance) if advance else Merges()
-            if triangle is not None:
-                ward_of_triangle(triangle, workers, merges)
-            else:
-                ward_of_vectors(points, workers, merges)
+    with Workers(len(points)) as workers, shown as advance:
+        return grow_tree(points, geometry, workers, Merges(advance=advance) if advance else None)
+
+
+def grow_tree(
+    points: npt.NDArray[np.float64],
+    geometry: str,
+    workers: Workers,
+    merges: Merges | None = None,
+) -> Tree:
+    """Build the tree on ``workers`` that are already there."""
+    merges = merges or Merges()
+    if geometry == "cosine":
+        ward_of_triangle(cosine_triangle(points, workers), workers, merges)
+    else:
+        ward_of_vectors(points, workers, merges)
     return Tree(merges.linkage(), geometry, points, merges.ties)
+
+
+def trees_of_parts(whole: npt.NDArray[np.float64], parts: npt.NDArray[np.int64]) -> Iterator[Tree]:
+    """Build the cosine tree of some points at a time, on one thread.
+
+    ``whole`` is the triangle of all points, each row of ``parts`` names some in ascending order.
+    """
+    if parts.shape[1] <= SMALL:
+        linkages = np.empty((len(parts), parts.shape[1] - 1, 4))
+        ties = np.empty(len(parts), np.int64)
+        kernel("parts").grow(whole, parts, linkages, ties)
+        for linkage, tied in zip(linkages, ties.tolist(), strict=True):
+            yield Tree(linkage, "cosine", ties=tied)
+        return
+    for part in parts:
+        merges = Merges()
+        ward_of_triangle(part_of_triangle(whole, part), OneThread(), merges)
+        yield Tree(merges.linkage(), "cosine", ties=merges.ties)

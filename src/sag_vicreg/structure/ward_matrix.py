@@ -3,17 +3,16 @@
 import numpy as np
 import numpy.typing as npt
 
+from sag_vicreg.structure.arrays import Floats, Ints
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.merges import Merges
 from sag_vicreg.structure.parallel import LONG, Workers, blocks
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
 _ROWS = 128
 # A round costs about a thirtieth of the chain that would finish the tree from the same clusters.
 _ROUND_PAYS = 32
-_SMALL = 512
+# Points from which on rounds pay at all.
+SMALL = 512
 # Dead places are scanned too, until they are a quarter of all.
 _DENSE = 0.75
 
@@ -31,6 +30,13 @@ def cosine_triangle(unit: Floats, workers: Workers) -> Floats:
     return triangle
 
 
+def part_of_triangle(triangle: Floats, members: Ints) -> Floats:
+    """Copy the entries of some points, ascending, out of a packed triangle."""
+    part = np.empty(len(members) * (len(members) - 1) // 2)
+    kernel("packed").compact(triangle, members, part)
+    return part
+
+
 def ward_of_triangle(triangle: Floats, workers: Workers, merges: Merges) -> None:
     """Cluster a packed triangle of squared dissimilarities, which is overwritten, into ``merges``.
 
@@ -42,14 +48,14 @@ def ward_of_triangle(triangle: Floats, workers: Workers, merges: Merges) -> None
     n = (1 + round((1 + 8 * len(triangle)) ** 0.5)) // 2
     sizes, points, alive = np.ones(n), np.arange(n), np.ones(n, np.bool_)
     count = n
-    while count > _SMALL:
+    while count > SMALL:
         smallest, second, nearest = _nearest(triangle, alive, workers)
         here = np.arange(len(sizes))
         left = np.flatnonzero(alive & (nearest[nearest] == here) & (here < nearest))
         if len(left) * _ROUND_PAYS < count:
             break
         right = nearest[left]
-        tied = second <= chain.tie_limit(smallest)
+        tied = second <= chain.tie_limit.py_func(smallest)
         merges.add(
             points[left],
             points[right],
@@ -114,5 +120,5 @@ def _merge(
 def _compact(
     triangle: Floats, sizes: Floats, points: Ints, alive: npt.NDArray[np.bool_]
 ) -> tuple[Floats, Ints, npt.NDArray[np.bool_]]:
-    kernel("packed").compact(triangle, np.flatnonzero(alive))
+    kernel("packed").compact(triangle, np.flatnonzero(alive), triangle)
     return sizes[alive], points[alive], alive[alive]

@@ -6,14 +6,11 @@ a cluster keeps its nearest neighbour until that one merges, and the tree is the
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from sag_vicreg.structure.arrays import Floats, Ints
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.merges import Merges
 from sag_vicreg.structure.parallel import Workers
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _ROWS = 128
 

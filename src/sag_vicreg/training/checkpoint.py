@@ -1,36 +1,92 @@
-"""Checkpoints: written whole, never unpickled beyond tensors and plain values, one step at a time.
+"""Checkpoints: whole or refused, never unpickled beyond tensors and plain values.
 
 A checkpoint holds the method (teachers, centres and queues included), the optimiser, and the step.
-It holds no generator's state: randomness is a function of seed, epoch and step.
+It holds no generator's state: randomness is a function of seed, epoch and step. Behind what
+``torch.save`` writes stands its SHA-256, so that ``torch.load`` still reads the file and a changed
+byte is found before any of it is used.
 """
 
+import hashlib
 import pickle
+import re
+import sys
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
+from torch import Tensor
 
 from sag_vicreg.artifacts import Run, atomic_path
 from sag_vicreg.errors import InputError
 
-_FORMAT = 1
+_FORMAT = 2
+_SEAL = b"\nsag-vicreg checkpoint, sha256 of all before: "
+_SEAL_LENGTH = len(_SEAL) + 64 + 1
+_CHUNK = 1 << 20
+_TYPES: dict[str, Any] = {
+    "step": int,
+    "method": dict,
+    "optimizer": dict,
+    "precision": dict,
+    "probe": Tensor | None,
+}
+
+
+class DamagedCheckpointError(InputError):
+    """A checkpoint that is not what was written: an older one may still be good."""
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A good checkpoint, and why newer ones were passed over."""
+
+    path: Path
+    content: dict[str, Any]
+    passed_over: tuple[str, ...]
+
+    def report(self) -> None:
+        """Say which checkpoints were passed over, where any were."""
+        for reason in self.passed_over:
+            print(f"{reason}: going on from {self.path.name}", file=sys.stderr)
 
 
 class CheckpointStore:
-    """The ``checkpoints`` folder of a run."""
+    """The ``checkpoints`` folder of a run.
 
-    def __init__(self, run: Run, digest: str) -> None:
+    The newest two are kept, the second for the case that the first is damaged, and those of every
+    ``keep_every`` steps.
+    """
+
+    def __init__(self, run: Run, digest: str, *, keep_every: int | None = None) -> None:
         self.folder = run.checkpoints
         self.digest = digest
+        self.keep_every = keep_every
+        self._damaged: set[Path] = set()
 
     def path(self, step: int) -> Path:
         """Return the name of the checkpoint after ``step`` optimiser steps."""
         return self.folder / f"step-{step:08d}.pt"
 
     def newest(self) -> Path | None:
-        """Return the newest complete checkpoint, if there is any."""
-        return max(self.folder.glob("step-*.pt"), default=None)
+        """Return the newest checkpoint, if there is any."""
+        return max(self._all(), key=_step_of, default=None)
+
+    def restore(self) -> Restored | None:
+        """Read the newest checkpoint that is whole; None where there is no checkpoint at all."""
+        passed_over: list[str] = []
+        for path in sorted(self._all(), key=_step_of, reverse=True):
+            try:
+                return Restored(path, self.load(path), tuple(passed_over))
+            except DamagedCheckpointError as error:
+                self._damaged.add(path)
+                passed_over.append(str(error))
+        if passed_over:
+            raise DamagedCheckpointError(
+                f"{passed_over[0]}; no older one is good either: train anew in another folder"
+            )
+        return None
 
     def save(self, step: int, state: dict[str, Any]) -> None:
         """Write a checkpoint; older ones go only when it is complete and on disk."""
@@ -39,6 +95,7 @@ class CheckpointStore:
         try:
             with atomic_path(path) as temporary:
                 torch.save(content, temporary)
+                _seal(temporary)
         except (InputError, RuntimeError) as error:
             # torch's writer reports a full disk as a RuntimeError.
             reason = _first_line(error.__cause__ or error)
@@ -46,9 +103,17 @@ class CheckpointStore:
                 f"cannot write checkpoint {path} ({reason}): free some space, then resume; "
                 f"{self.kept()}"
             ) from error
-        for old in self.folder.glob("step-*.pt"):
-            if old != path:
-                old.unlink()
+        self._damaged.discard(path)
+        self._remove_old(step)
+
+    def _remove_old(self, step: int) -> None:
+        good = [p for p in self._all() if _step_of(p) < step and p not in self._damaged]
+        stays = {self.path(step), max(good, key=_step_of, default=None)}
+        if self.keep_every is not None:
+            stays |= {path for path in good if _step_of(path) % self.keep_every == 0}
+        for path in self._all():
+            if path not in stays:
+                path.unlink()
 
     def kept(self) -> str:
         """Say what an interrupted run can go on from."""
@@ -57,32 +122,15 @@ class CheckpointStore:
 
     def load(self, path: Path) -> dict[str, Any]:
         """Read a checkpoint of this recipe; anything else is refused and nothing in it is run."""
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of foreign pickles, which are refused anyway
-                content = torch.load(path, map_location="cpu", weights_only=True)
-        except pickle.UnpicklingError as error:
-            raise InputError(
-                f"refused checkpoint {path}: it holds more than tensors and plain values, "
-                "or is damaged; nothing in it was run"
-            ) from error
-        # Foreign bytes can end torch's reader, which runs nothing in them, in any exception.
-        except Exception as error:
-            raise InputError(
-                f"cannot read checkpoint {path} ({_first_line(error)}): it is truncated or "
-                "damaged; delete it and start again"
-            ) from error
-        expected = {"format", "digest", "step", "method", "optimizer", "precision", "probe"}
-        if not isinstance(content, dict) or not expected <= content.keys():
-            raise InputError(f"{path} is no checkpoint of sag-vicreg")
-        if not isinstance(content["format"], int) or content["format"] != _FORMAT:
-            raise InputError(
-                f"checkpoint {path} has format {content['format']}, this version reads {_FORMAT}"
-            )
+        content = _read(path)
         if content["digest"] != self.digest:
             raise InputError(
                 f"checkpoint {path} belongs to another recipe ({content['digest']}, this one is "
                 f"{self.digest}): resume it in its own run folder"
+            )
+        if content["step"] != _step_of(path):
+            raise DamagedCheckpointError(
+                f"checkpoint {path} was renamed: it was written at step {content['step']}"
             )
         return content
 
@@ -90,6 +138,85 @@ class CheckpointStore:
         """Remove what a killed process left half-written."""
         for leftover in self.folder.glob(".step-*.pt"):
             leftover.unlink()
+
+    def _all(self) -> list[Path]:
+        return [path for path in self.folder.glob("step-*.pt") if _NAME.fullmatch(path.name)]
+
+
+_NAME = re.compile(r"step-(\d+)\.pt")
+
+
+def _step_of(path: Path) -> int:
+    named = _NAME.fullmatch(path.name)
+    return int(named[1]) if named else -1
+
+
+def _seal(path: Path) -> None:
+    """Put the checksum of a file behind it."""
+    with path.open("r+b") as file:
+        digest = _sha256(file, path.stat().st_size)
+        file.write(_SEAL + digest.encode() + b"\n")
+
+
+def _sha256(file: IO[bytes], length: int) -> str:
+    digest = hashlib.sha256()
+    while length > 0 and (chunk := file.read(min(_CHUNK, length))):
+        digest.update(chunk)
+        length -= len(chunk)
+    return digest.hexdigest()
+
+
+def _is_whole(path: Path) -> bool | None:
+    """Whether a file is what was sealed; None where it has no seal."""
+    length = path.stat().st_size - _SEAL_LENGTH
+    if length < 0:
+        return None
+    with path.open("rb") as file:
+        file.seek(length)
+        seal = file.read()
+        if not seal.startswith(_SEAL):
+            return None
+        file.seek(0)
+        return seal == _SEAL + _sha256(file, length).encode() + b"\n"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Read a checkpoint, verified, with all that one holds."""
+    try:
+        whole = _is_whole(path)
+        if whole is False:
+            raise DamagedCheckpointError(
+                f"checkpoint {path} is damaged: its checksum does not match, so nothing of it is "
+                "used"
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of foreign pickles, which are refused anyway
+            content = torch.load(path, map_location="cpu", weights_only=True)
+    except InputError:
+        raise
+    except pickle.UnpicklingError as error:
+        raise DamagedCheckpointError(
+            f"refused checkpoint {path}: it holds more than tensors and plain values, "
+            "or is damaged; nothing in it was run"
+        ) from error
+    # Foreign bytes can end torch's reader, which runs nothing in them, in any exception.
+    except Exception as error:
+        raise DamagedCheckpointError(
+            f"cannot read checkpoint {path} ({_first_line(error)}): it is truncated or damaged"
+        ) from error
+    if not isinstance(content, dict) or not {"format", "digest", *_TYPES} <= content.keys():
+        raise DamagedCheckpointError(f"{path} is not a checkpoint of sag-vicreg")
+    if not isinstance(content["format"], int) or content["format"] != _FORMAT:
+        raise InputError(
+            f"checkpoint {path} has format {content['format']}, this version reads {_FORMAT}: "
+            "finish the run with the version that began it (recipe.yaml names it), or train anew"
+        )
+    if whole is None:
+        raise DamagedCheckpointError(f"checkpoint {path} is cut short: its checksum is missing")
+    for key, kind in _TYPES.items():
+        if not isinstance(content[key], kind) or isinstance(content[key], bool):
+            raise DamagedCheckpointError(f"checkpoint {path} holds no {key} that can be used")
+    return content
 
 
 def _first_line(error: BaseException) -> str:

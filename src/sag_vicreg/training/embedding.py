@@ -1,14 +1,17 @@
 """Embeddings of a dataset: from a run folder or any timm model to vectors with ids and labels."""
 
 import io
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import torch
 from PIL import Image
+from torch import nn
 
 from sag_vicreg.artifacts import (
     THUMBNAILS,
+    Contents,
     Embeddings,
     Run,
     check_embeddings_path,
@@ -19,8 +22,11 @@ from sag_vicreg.artifacts import (
 from sag_vicreg.data import ImageDataset, load_dataset
 from sag_vicreg.data.splits import Classes
 from sag_vicreg.errors import InputError
+from sag_vicreg.methods import Method
+from sag_vicreg.methods.backbone import output_width
 from sag_vicreg.progress import track
-from sag_vicreg.recipes import load_recipe
+from sag_vicreg.published import PUBLISHED_SIZE
+from sag_vicreg.training.claim import claim
 from sag_vicreg.training.encoder import Encoder, encoder_of_run, encoder_of_timm
 from sag_vicreg.training.inputs import stored_size
 
@@ -28,9 +34,9 @@ _THUMBNAIL_SIZE = 64
 
 
 def embed(
-    source: Path | str,
+    source: Path | str | nn.Module,
     *,
-    dataset: str,
+    dataset: str | ImageDataset,
     root: Path | str | None = None,
     split: str = "test",
     classes: Classes = "all",
@@ -48,9 +54,11 @@ def embed(
     Parameters
     ----------
     source
-        A run folder, or the name of a timm model.
+        A run folder, the name of a timm model, or a network of your own: a
+        :class:`~sag_vicreg.methods.Method`, or any module from images to vectors.
     dataset, root, split, classes, max_images
-        As in :func:`~sag_vicreg.data.load_dataset`.
+        As in :func:`~sag_vicreg.data.load_dataset`; or images of your own, which are embedded as
+        they are (:meth:`~sag_vicreg.data.ImageDataset.of`).
     seed
         Draws the split and the subset. By default that of the run's own dataset (0 for a timm
         model): by another, images it was trained on could count as held out.
@@ -59,7 +67,8 @@ def embed(
     device
         ``cpu``, ``cuda`` ...; ``auto`` takes an accelerator where there is one.
     pretrained, weights, image_size
-        For a timm model: timm's own weights, or those of a file; and the size of its images.
+        For a timm model: timm's own weights, or those of a file; and the size of its images. The
+        size is for a network of your own as well, whose images are else as large as the dataset's.
     out
         Write the embeddings here as parquet, and the images' ``thumbnails.parquet`` beside them.
     """
@@ -67,34 +76,75 @@ def embed(
         raise InputError(f"batch_size is {batch_size}: at least 1 image at a time")
     if out is not None:
         check_embeddings_path(out)
-    encoder = _find_encoder(source, pretrained, weights, image_size)
-    encoder.backbone.to(_find_device(device))
-    images = load_dataset(
-        dataset,
-        root=root,
-        split=split,
-        classes=classes,
-        image_size=stored_size(dataset, encoder.image_size),
-        max_images=max_images,
-        seed=split_seed(source) if seed is None else seed,
-    )
-    vectors = encoder.embed(images, batch_size=batch_size, description=f"embedding {dataset}")
-    embeddings = Embeddings(vectors, np.array(images.ids), np.array(images.label_names()))
-    if out is not None:
-        write_embeddings(out, embeddings)
-        add_thumbnails(out.parent / THUMBNAILS, images)
+    # Thumbnails of the folder are read, added to and written: by one process at a time.
+    with nullcontext() if out is None else claim(out.parent, "embeds into"):
+        if isinstance(source, nn.Module) and image_size is None:
+            image_size = dataset.image_size if isinstance(dataset, ImageDataset) else PUBLISHED_SIZE
+        encoder = _find_encoder(source, pretrained, weights, image_size)
+        encoder.backbone.to(_find_device(device))
+        drawn_by = split_seed(source) if seed is None else seed
+        images = (
+            dataset
+            if isinstance(dataset, ImageDataset)
+            else load_dataset(
+                dataset,
+                root=root,
+                split=split,
+                classes=classes,
+                image_size=stored_size(dataset, encoder.image_size),
+                max_images=max_images,
+                seed=drawn_by,
+            )
+        )
+        vectors = encoder.embed_finite(
+            images, batch_size=batch_size, description=f"embedding {images.name}"
+        )
+        embeddings = Embeddings(vectors, np.array(images.ids), np.array(images.label_names()))
+        if out is not None:
+            # Of a dataset made elsewhere nobody knows the split or the classes.
+            metadata: dict[str, str] = {}
+            if isinstance(dataset, str):
+                metadata = Contents(
+                    dataset=dataset,
+                    split=split,
+                    classes=classes if isinstance(classes, str) else ",".join(map(str, classes)),
+                    seed=drawn_by,
+                    model=_model_name(source, pretrained, weights),
+                    max_images=max_images,
+                ).to_metadata()
+            write_embeddings(out, embeddings, metadata=metadata)
+            add_thumbnails(out.parent / THUMBNAILS, images)
     return embeddings
 
 
-def split_seed(source: Path | str) -> int:
+def split_seed(source: Path | str | nn.Module) -> int:
     """Return the seed that drew the split a run was trained on; 0 for what is no run."""
-    recipe = Run(Path(source)).recipe
-    return load_recipe(recipe).dataset.seed if recipe.is_file() else 0
+    if isinstance(source, nn.Module):
+        return 0
+    run = Run(Path(source))
+    return run.read_recipe().dataset.seed if run.recipe.is_file() else 0
+
+
+def _model_name(source: Path | str | nn.Module, pretrained: bool, weights: Path | None) -> str:
+    if isinstance(source, nn.Module):
+        return type(source).__name__
+    run = Run(Path(source))
+    if run.recipe.is_file():
+        return run.read_recipe().digest()
+    origin = "pretrained" if pretrained else "untrained" if weights is None else weights.name
+    return f"{source} ({origin})"
 
 
 def _find_encoder(
-    source: Path | str, pretrained: bool, weights: Path | None, image_size: int | None
+    source: Path | str | nn.Module, pretrained: bool, weights: Path | None, image_size: int | None
 ) -> Encoder:
+    if isinstance(source, nn.Module):
+        if pretrained or weights is not None:
+            raise InputError("a network of your own has its weights: leave pretrained and weights")
+        backbone = source.encoder if isinstance(source, Method) else source
+        size = PUBLISHED_SIZE if image_size is None else image_size
+        output_width(backbone, size)
+        return Encoder(backbone, image_size=size)
     if not Path(source).is_dir():
         return encoder_of_timm(
             str(source), pretrained=pretrained, weights=weights, image_size=image_size

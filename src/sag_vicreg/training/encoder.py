@@ -1,6 +1,6 @@
 """A backbone with the pixels it expects: from a run, from timm, or in the middle of training."""
 
-import json
+import hashlib
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from sag_vicreg.artifacts import Run
-from sag_vicreg.data import IMAGE_MEAN, IMAGE_STD, ImageDataset, normalize, resize_squares
+from sag_vicreg.artifacts import BackboneConfig, Run, read_backbone_config
+from sag_vicreg.data import ImageDataset, normalize, resize_squares
 from sag_vicreg.errors import InputError
 from sag_vicreg.methods import make_backbone
 from sag_vicreg.methods.backbone import (
@@ -24,6 +24,7 @@ from sag_vicreg.methods.backbone import (
     uses_channels_last,
 )
 from sag_vicreg.progress import track
+from sag_vicreg.published import IMAGE_MEAN, IMAGE_STD
 
 # Where timm's models keep the layer that classifies.
 _CLASSIFIER = ("fc.", "head.", "classifier.")
@@ -59,6 +60,17 @@ class Encoder:
             ]
         return torch.cat(vectors).numpy()
 
+    def embed_finite(self, dataset: ImageDataset, **options: Any) -> NDArray[np.float32]:
+        """Embed every image as :meth:`embed` does, and refuse vectors that are no numbers."""
+        vectors = self.embed(dataset, **options)
+        broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+        if len(broken):
+            raise InputError(
+                f"the backbone gives NaN or infinite values for {len(broken)} of {len(vectors)} "
+                f"images, first for {dataset.ids[broken[0]]}: its weights do not work"
+            )
+        return vectors
+
     def pixels(self, images: Tensor) -> Tensor:
         """Bring uint8 images to the backbone's device, size, normalisation and layout."""
         images = images.to(next(self.backbone.parameters()).device)
@@ -72,27 +84,36 @@ class Encoder:
 
 def encoder_of_run(run: Run) -> Encoder:
     """Load the exported backbone of a finished run."""
+    check_finished(run)
+    config = read_backbone_config(run.config)
+    backbone = make_backbone(config.architecture, dict(config.model_args))
+    load_weights(backbone, run.backbone)
+    output_width(backbone, config.image_size)
+    return Encoder(backbone, image_size=config.image_size, mean=config.mean, std=config.std)
+
+
+def check_finished(run: Run) -> None:
+    """Refuse a folder without a finished run, or whose weights are not those it exported."""
     if not run.recipe.exists():
-        raise InputError(f"{run.folder} is no run folder: it holds no {run.recipe.name}")
+        raise InputError(f"{run.folder} is not a run folder: it holds no {run.recipe.name}")
     if not run.backbone.exists():
         raise InputError(
             f"{run.folder} is not finished: `sag-vicreg train --resume {run.folder}` goes on"
         )
-    try:
-        config = json.loads(run.config.read_text())
-        pretrained = config["pretrained_cfg"]
-        backbone = make_backbone(config["architecture"], config["model_args"])
-        load_weights(backbone, run.backbone)
-        return Encoder(
-            backbone,
-            image_size=pretrained["input_size"][-1],
-            mean=tuple(pretrained["mean"]),
-            std=tuple(pretrained["std"]),
+    _check_bytes(run, read_backbone_config(run.config))
+
+
+def _check_bytes(run: Run, config: BackboneConfig) -> None:
+    """Refuse weights that are not those which were exported."""
+    if config.sha256 is None:
+        return
+    with run.backbone.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != config.sha256:
+        raise InputError(
+            f"{run.backbone} is damaged: its SHA-256 is not that of {run.config.name}; delete it, "
+            f"and `sag-vicreg train --resume {run.folder}` exports it again"
         )
-    except InputError:
-        raise
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise InputError(f"{run.config} does not describe a backbone ({error!r})") from error
 
 
 def encoder_of_timm(
@@ -100,7 +121,7 @@ def encoder_of_timm(
 ) -> Encoder:
     """Create a timm model, with timm's own weights, those of a file, or fresh ones."""
     if not timm.is_model(name):
-        raise InputError(f"{name} is no run folder, and no timm model: {unknown_backbone(name)}")
+        raise InputError(f"{name} is not a run folder or timm model: {unknown_backbone(name)}")
     try:
         backbone: Any = timm.create_model(name, pretrained=pretrained, num_classes=0)
     except Exception as error:  # whatever a download can fail with
@@ -143,6 +164,12 @@ def load_weights(backbone: nn.Module, path: Path) -> None:
                 f"{path} holds the weights of another architecture: {name} should have shape "
                 f"{shapes[0]}, not {shapes[1]}"
             )
+    for name, tensor in found.items():
+        if not bool(tensor.isfinite().all()):
+            raise InputError(
+                f"{path} holds NaN or infinite weights, in {name}: its training has diverged, or "
+                "the file is damaged"
+            )
     backbone.load_state_dict(found)
 
 
@@ -160,7 +187,9 @@ def _read_state(path: Path) -> dict[str, Tensor]:
         reason = str(error).strip().partition("\n")[0][:120] or type(error).__name__
         raise InputError(f"cannot read weights from {path}: {reason}") from error
     content = content.get("state_dict", content) if isinstance(content, dict) else None
-    if not content or not all(isinstance(value, Tensor) for value in content.values()):
+    if not isinstance(content, dict) or not all(
+        isinstance(name, str) and isinstance(value, Tensor) for name, value in content.items()
+    ):
         raise InputError(f"{path} holds no state dict: a mapping of names to tensors")
     state: dict[str, Tensor] = content
     return state

@@ -1,43 +1,50 @@
 """The trained backbone as files that plain timm loads."""
 
+import hashlib
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import save_file
+from safetensors.torch import save
 
 from sag_vicreg.artifacts import Run, atomic_path, write_json
-from sag_vicreg.data import IMAGE_MEAN, IMAGE_STD
 from sag_vicreg.methods import Method
+from sag_vicreg.methods.backbone import output_width
+from sag_vicreg.published import IMAGE_MEAN, IMAGE_STD
 from sag_vicreg.recipes import Recipe
 
 
-def export_backbone(run: Run, method: Method, recipe: Recipe) -> None:
+def export_backbone(
+    run: Run, method: Method, recipe: Recipe, *, architecture: str | None = None
+) -> None:
     """Write ``config.json`` in timm's own format, then ``backbone.safetensors``.
 
     ``timm.create_model("local-dir:RUN", pretrained=True)`` loads the folder. The weights are
-    written last, so where they are the run is finished.
+    written last, so where they are the run is finished. The same weights are the same bytes, and
+    ``config.json`` has their SHA-256. A network of the user's own, which timm does not build, is
+    called by its ``architecture``.
     """
     encoder = method.encoder
-    write_json(run.config, _timm_config(encoder, recipe))
     weights = {
         name: tensor.detach().to("cpu", memory_format=torch.contiguous_format).contiguous()
         for name, tensor in encoder.state_dict().items()
     }
-    metadata = {"format": "pt", "digest": recipe.digest()}
+    # No second entry beside the format: safetensors writes several in no fixed order.
+    content = save(weights, metadata={"format": "pt"})
+    checksum = hashlib.sha256(content).hexdigest()
+    config = _timm_config(encoder, recipe, checksum)
+    if architecture is not None:
+        config |= {"architecture": architecture, "model_args": {}}
+    write_json(run.config, config)
     with atomic_path(run.backbone) as temporary:
-        try:
-            save_file(weights, temporary, metadata=metadata)
-        except SafetensorError as error:  # what it makes of a full disk
-            raise OSError(str(error)) from error
+        temporary.write_bytes(content)
 
 
-def _timm_config(encoder: Any, recipe: Recipe) -> dict[str, Any]:
+def _timm_config(encoder: Any, recipe: Recipe, checksum: str) -> dict[str, Any]:
     size = recipe.dataset.image_size
     return {
         "architecture": recipe.backbone.name,
         "num_classes": 0,
-        "num_features": encoder.num_features,
+        "num_features": getattr(encoder, "num_features", None) or output_width(encoder, size),
         "model_args": recipe.backbone.args,
         "pretrained_cfg": {
             "input_size": [3, size, size],
@@ -48,5 +55,10 @@ def _timm_config(encoder: Any, recipe: Recipe) -> dict[str, Any]:
             "num_classes": 0,
             "pool_size": None,
         },
-        "sag_vicreg": {"recipe": recipe.name, "scale": recipe.scale, "digest": recipe.digest()},
+        "sag_vicreg": {
+            "recipe": recipe.name,
+            "scale": recipe.scale,
+            "digest": recipe.digest(),
+            "sha256": checksum,
+        },
     }

@@ -12,16 +12,14 @@ from torch.utils.data import DataLoader, Dataset
 from sag_vicreg.data import ImageDataset, ViewDraw, Views, load_dataset, make_views
 from sag_vicreg.errors import InputError
 from sag_vicreg.methods import Moment
-from sag_vicreg.recipes import Recipe
+from sag_vicreg.recipes import Recipe, find_dataset
 from sag_vicreg.training.batches import Batches, Plan
-
-# Held in memory as they are; views and embeddings enlarge them batch by batch.
-_SMALL = ("cifar100", "digits")
 
 
 def stored_size(dataset: str, image_size: int) -> int | None:
     """Return the size to load images at for a network that takes ``image_size``."""
-    return None if dataset in _SMALL else image_size
+    entry = find_dataset(dataset)
+    return None if entry is not None and entry.native_size else image_size
 
 
 def load_images(

@@ -2,27 +2,26 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from sag_vicreg.data import ImageDataset
 from sag_vicreg.errors import InputError
 from sag_vicreg.evaluation import hierarchical_knn, rankme
 from sag_vicreg.hierarchy import Hierarchy
 from sag_vicreg.recipes import Recipe
-from sag_vicreg.structure import lca_similarity, ward_tree
+from sag_vicreg.structure.corrected import corrected_similarity
 from sag_vicreg.training.encoder import Encoder
-from sag_vicreg.training.inputs import load_images
 
 MEASURES = ("knn", "rankme", "embedding_std", "drift")
 # A thousandth of the spread of directions drawn at random: nothing that learns looks like this.
 COLLAPSED = 1e-3
 
 _NEIGHBORS = 20
-# Trees of this many images are compared in well under a second.
+# Forests of this many images are compared in well under a second.
 _DRIFT_IMAGES = 500
 
 Array = NDArray[np.float32]
@@ -31,11 +30,10 @@ Array = NDArray[np.float32]
 class Probe:
     """Training images to vote and test images to be classified, the same throughout a run."""
 
-    def __init__(self, recipe: Recipe, *, root: Path | str | None) -> None:
-        n = recipe.monitor.probe_images
+    def __init__(self, recipe: Recipe, bank: ImageDataset, queries: ImageDataset) -> None:
         self.image_size = recipe.dataset.image_size
-        self.bank = load_images(recipe, "train", root=root, max_images=n)
-        self.queries = load_images(recipe, "test", root=root, max_images=n)
+        self.bank = bank
+        self.queries = queries
         # Numbers for names: what classes are called is nothing to training.
         self.classes = Hierarchy(tuple((str(i),) for i in range(len(self.bank.class_names))))
         self._previous: Array | None = None
@@ -44,7 +42,7 @@ class Probe:
         """Embed the images and measure them.
 
         Each measure asks for something: ``knn`` for more than one class, ``drift`` for a
-        measurement before it and enough images for a tree. What cannot be measured is left out,
+        measurement before it and enough images for a forest. What cannot be measured is left out,
         since training needs none of them.
         """
         with same_threads():
@@ -115,5 +113,8 @@ def spread(vectors: Array) -> float:
 
 
 def drift(before: Array, after: Array) -> float:
-    """Return how much the images' tree has changed: 1 - LCA similarity (Pearson), 0 for none."""
-    return 1 - lca_similarity(ward_tree(before), ward_tree(after)).pearson
+    """Return how much the images' structure has changed: 1 - forest similarity, 0 for none.
+
+    Not a single tree's similarity: that jumps by more than most measurements differ.
+    """
+    return 1 - corrected_similarity(before, after)

@@ -1,6 +1,8 @@
 """metrics.csv and TensorBoard: one row per logged step, continued exactly after a resume."""
 
 import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,9 @@ class MetricsLog:
         self.path = run.metrics
         self._trailing = columns
         self._columns = _drop_rows_after(self.path, start) if self.path.exists() else None
-        self._board = _open_board(run.folder / "tensorboard", start)
+        self._folder = run.folder / "tensorboard"
+        with _writing(self._folder):
+            self._board = _open_board(self._folder, start)
 
     def write(self, step: int, epoch: int, values: dict[str, float]) -> None:
         """Write one row; ``step`` counts finished optimiser steps."""
@@ -32,21 +36,28 @@ class MetricsLog:
             self._append(self._columns)
         row = {"step": step, "epoch": epoch, **values}
         self._append([_cell(row.get(column)) for column in self._columns])
-        for name, value in values.items():
-            self._board.add_scalar(name, value, step)
+        with _writing(self._folder):
+            for name, value in values.items():
+                self._board.add_scalar(name, value, step)
 
     def close(self) -> None:
         """Flush TensorBoard's file."""
-        self._board.close()
+        with _writing(self._folder):
+            self._board.close()
 
     def _append(self, cells: list[str]) -> None:
-        try:
-            with self.path.open("a", newline="", encoding="utf-8") as file:
-                csv.writer(file, lineterminator="\n").writerow(cells)
-        except OSError as error:
-            raise InputError(
-                f"cannot write {self.path} ({error.strerror}): free some space, then resume"
-            ) from error
+        with _writing(self.path), self.path.open("a", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerow(cells)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"cannot write {path} ({error.strerror or error}): free some space, then resume"
+        ) from error
 
 
 def _cell(value: float | int | None) -> str:

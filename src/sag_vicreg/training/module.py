@@ -15,9 +15,9 @@ from sag_vicreg.methods import Method, Moment
 from sag_vicreg.methods.backbone import uses_channels_last
 from sag_vicreg.methods.moment import derived_seed
 from sag_vicreg.training.batches import Batches, Plan
-from sag_vicreg.training.checkpoint import CheckpointStore
+from sag_vicreg.training.checkpoint import CheckpointStore, Restored
 from sag_vicreg.training.inputs import Inputs, Loaded, ViewBatch
-from sag_vicreg.training.optimizer import learning_rate, make_optimizer
+from sag_vicreg.training.optimizer import learning_rate, load_optimizer, make_optimizer
 
 
 class TrainingModule(pl.LightningModule):
@@ -39,7 +39,8 @@ class TrainingModule(pl.LightningModule):
         self.rate = 0.0
         self.moment: Moment
         self.terms: LossTerms
-        self.restored: dict[str, Any] | None = None  # the checkpoint, until training starts
+        self.restored: Restored | None = None  # the checkpoint, until training starts
+        self.probe_state: Tensor | None = None  # of the checkpoint, for whoever measures
         if uses_channels_last(method.backbone):
             self.method.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
@@ -47,17 +48,24 @@ class TrainingModule(pl.LightningModule):
 
     def setup(self, stage: str) -> None:
         """Load the newest checkpoint, the same one on every process."""
-        newest = self.checkpoints.newest()
-        if newest is not None:
-            self.restored = self.checkpoints.load(newest)
-            self.start = self.restored["step"]
-            # Checkpoints older than the entry do not say which images they are of.
-            if self.restored.get("images", self.inputs.fingerprint) != self.inputs.fingerprint:
+        self.restored = self.checkpoints.restore()
+        if self.restored is not None:
+            newest, content = self.restored.path, self.restored.content
+            if self.trainer.is_global_zero:
+                self.restored.report()
+            self.start = content["step"]
+            self.probe_state = content["probe"]
+            if self.start > self.plan.total_steps:
+                raise InputError(
+                    f"checkpoint {newest} is of step {self.start}, past the run's last, "
+                    f"{self.plan.total_steps}: delete it"
+                )
+            if content.get("images") != self.inputs.fingerprint:
                 raise InputError(
                     f"{self.plan.recipe.dataset.name} holds other images than when {newest} was "
                     "written: bring them back to resume, or train anew in another folder"
                 )
-            load_method(self.method, self.restored["method"], newest)
+            load_method(self.method, content["method"], newest)
         # No process may write the next checkpoint, and remove this one, before all have read it.
         self.trainer.strategy.barrier()
 
@@ -73,8 +81,9 @@ class TrainingModule(pl.LightningModule):
     def on_train_start(self) -> None:
         """Give the optimiser, and the gradient scaler if there is one, their state back."""
         if self.restored is not None:
-            self.optimizer.load_state_dict(self.restored["optimizer"])
-            self.trainer.precision_plugin.load_state_dict(self.restored["precision"])
+            content = self.restored.content
+            load_optimizer(self.optimizer, content["optimizer"], self.restored.path)
+            self.trainer.precision_plugin.load_state_dict(content["precision"])
         self.restored = None
 
     def transfer_batch_to_device(self, batch: Loaded, device: torch.device, _: int) -> ViewBatch:

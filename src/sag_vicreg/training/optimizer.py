@@ -7,12 +7,14 @@ both tie adaptation to a decay that is not zero.
 
 import math
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
 
+from sag_vicreg.errors import InputError
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.recipes.schema import LARSSection
 
@@ -103,6 +105,48 @@ def make_optimizer(recipe: Recipe, module: nn.Module) -> Optimizer:
         {"params": [p for p in params if p.ndim <= 1], "weight_decay": 0.0},
     ]
     return AdamW(groups, lr=recipe.learning_rate, betas=section.betas)
+
+
+# What each optimiser remembers of a parameter: tensors of its shape, and a count of steps.
+_REMEMBERED = {LARS: {"momentum"}, AdamW: {"step", "exp_avg", "exp_avg_sq"}}
+
+
+def load_optimizer(optimizer: Optimizer, state: dict[str, Any], source: Path) -> None:
+    """Give an optimiser its state back; one that is not this optimiser's is refused in one line."""
+    try:
+        _check_groups(optimizer, state["param_groups"])
+        _check_memory(optimizer, state["state"])
+        optimizer.load_state_dict(state)
+    except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
+        raise InputError(
+            f"checkpoint {source} does not hold the state of this recipe's optimiser ({reason}): "
+            "delete it to go on from an older one"
+        ) from error
+
+
+def _check_groups(optimizer: Optimizer, groups: list[dict[str, Any]]) -> None:
+    expected = optimizer.state_dict()["param_groups"]
+    if len(groups) != len(expected):
+        raise ValueError(f"{len(groups)} groups of parameters instead of {len(expected)}")
+    for found, group in zip(groups, expected, strict=True):
+        # The rate is set at every step; the rest is the recipe's.
+        for key in group.keys() - {"lr"}:
+            if key in found and found[key] != group[key]:
+                raise ValueError(f"{key} is {found[key]} instead of {group[key]}")
+        if "params" not in found:
+            raise ValueError("a group without parameters")
+
+
+def _check_memory(optimizer: Optimizer, memory: dict[int, dict[str, Tensor]]) -> None:
+    params = dict(enumerate(p for group in optimizer.param_groups for p in group["params"]))
+    for index, remembered in memory.items():
+        if index not in params or remembered.keys() != _REMEMBERED[type(optimizer)]:
+            raise ValueError(f"unexpected entries for parameter {index}")
+        for key, tensor in remembered.items():
+            shape = () if key == "step" else tuple(params[index].shape)
+            if tuple(tensor.shape) != shape or not bool(tensor.isfinite().all()):
+                raise ValueError(f"{key} of parameter {index} is not finite or of another shape")
 
 
 def learning_rate(

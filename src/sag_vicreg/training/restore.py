@@ -15,9 +15,10 @@ def restore_method(run: Run, recipe: Recipe) -> Method:
     the checkpoint.
     """
     store = CheckpointStore(run, recipe.digest())
-    newest = store.newest()
-    if newest is None:
+    restored = store.restore()
+    if restored is None:
         raise InputError(f"{run.folder} keeps no checkpoint: train it again for its heads")
+    restored.report()
     method = make_method(recipe)
-    load_method(method, store.load(newest)["method"], newest)
+    load_method(method, restored.content["method"], restored.path)
     return method.eval()

@@ -1,6 +1,8 @@
 """What happens between two steps: measure, log, checkpoint, show."""
 
+import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 import lightning.pytorch as pl
@@ -16,13 +18,19 @@ from rich.progress import (
 from rich.table import Column
 
 from sag_vicreg.artifacts import Run
-from sag_vicreg.errors import TrainingStopped
+from sag_vicreg.errors import InputError, TrainingStopped
+from sag_vicreg.methods import TwoViewMethod
 from sag_vicreg.training.measures import COLLAPSED, MEASURES, Probe
 from sag_vicreg.training.metrics import MetricsLog
 from sag_vicreg.training.module import TrainingModule
+from sag_vicreg.training.pairs import PairMonitor
 
 # Columns of the log that are no terms of the loss.
 _NO_TERMS = ("lr", "images_per_second", *MEASURES)
+
+
+# Lines of a run that nobody watches on a terminal.
+_LINES = 100
 
 
 class Watch(pl.Callback):
@@ -36,14 +44,18 @@ class Watch(pl.Callback):
 
     def on_train_start(self, trainer: pl.Trainer, module: TrainingModule) -> None:  # type: ignore[override]
         """Open the log where the checkpoint ended."""
-        if module.restored is not None:
-            self.probe.restore(module.restored["probe"])
+        self.probe.restore(module.probe_state)
         monitor = module.plan.recipe.monitor
         per_epoch = module.plan.steps_per_epoch
         self.log_every = monitor.log_every
         self.measure_every = monitor.measure_every or per_epoch
         self.checkpoint_every = monitor.checkpoint_every or per_epoch
-        self.metrics = MetricsLog(self.run, module.start, _NO_TERMS)
+        self.keep_every = monitor.keep_every or self.checkpoint_every
+        self.pairs = _pair_monitor(module)
+        self.no_terms = _NO_TERMS + (self.pairs.columns if self.pairs else ())
+        self.metrics = MetricsLog(self.run, module.start, self.no_terms)
+        for logger in trainer.loggers:
+            logger.log_hyperparams(module.plan.recipe.model_dump(mode="json"))
         self.bar = _Bar(module.start, module.plan.total_steps)
         self._clock = time.perf_counter()
 
@@ -62,8 +74,8 @@ class Watch(pl.Callback):
         measuring = last or done % self.measure_every == 0
         measured = self._measure(done, module) if measuring else {}
         if measuring or done % self.log_every == 0:
-            self._log(module, done, measured)
-        if last or done % self.checkpoint_every == 0:
+            self._log(trainer, module, done, measured)
+        if last or done % self.checkpoint_every == 0 or done % self.keep_every == 0:
             self._refuse_broken_weights(done, module)
             module.checkpoints.save(done, module.state() | {"probe": self.probe.state()})
         self._clock = time.perf_counter()
@@ -87,17 +99,24 @@ class Watch(pl.Callback):
         if not all(bool(p.isfinite().all()) for p in module.method.parameters()):
             raise module.diverged(f"after step {done}", "weights are no longer finite")
 
-    def _log(self, module: TrainingModule, done: int, measured: dict[str, float]) -> None:
+    def _log(
+        self, trainer: pl.Trainer, module: TrainingModule, done: int, measured: dict[str, float]
+    ) -> None:
         speed = self._images / self._seconds
+        walked = module.terms.walked
         values = {
             "loss": float(module.terms.total.detach()),
             **{name: float(part.detach()) for name, part in module.terms.parts.items()},
             "lr": module.rate,
             "images_per_second": speed,
             **measured,
+            **(self.pairs.measure(walked, module.moment) if self.pairs and walked else {}),
         }
         self.metrics.write(done, module.moment.epoch, values)
-        self.bar.show(values)
+        for logger in trainer.loggers:
+            logger.log_metrics(values, step=done)
+        module.log_dict(values, logger=False, rank_zero_only=True)  # for callbacks
+        self.bar.show(done, values, {k: v for k, v in values.items() if k not in self.no_terms})
         self._seconds, self._images = 0.0, 0
 
     def on_train_end(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
@@ -107,17 +126,29 @@ class Watch(pl.Callback):
     def on_exception(
         self, trainer: pl.Trainer, module: pl.LightningModule, exception: BaseException
     ) -> None:
-        """Close the log, whatever happened."""
-        self._close()
+        """Close the log, whatever happened; what happened matters more than a full disk."""
+        with suppress(InputError):
+            self._close()
 
     def _close(self) -> None:
         if hasattr(self, "bar"):
-            self.metrics.close()
             self.bar.close()
+            self.metrics.close()
+
+
+def _pair_monitor(module: TrainingModule) -> PairMonitor | None:
+    """Return what watches the walk, where there is one."""
+    method = module.method
+    if not isinstance(method, TwoViewMethod) or method.loss.pairing is None:
+        return None
+    return PairMonitor(module.plan, module.inputs.dataset, k=method.loss.pairing.k)
 
 
 class _Bar:
-    """Steps, time gone and left, loss terms, images per second, k-NN; silent off a terminal."""
+    """Steps, time gone and left, loss terms, images per second, k-NN.
+
+    Off a terminal, where a bar would be noise, a line for every hundredth of the run.
+    """
 
     def __init__(self, start: int, total: int) -> None:
         console = Console(stderr=True)
@@ -136,19 +167,26 @@ class _Bar:
         )
         self._task = self._progress.add_task("training", total=total, completed=start, note="")
         self._knn = ""
+        self._terminal = console.is_terminal
+        self._total = total
+        self._said = start * _LINES // total
         self._progress.start()
 
     def move(self, done: int) -> None:
         """Move the bar to ``done``."""
         self._progress.update(self._task, completed=done)
 
-    def show(self, values: dict[str, float]) -> None:
+    def show(self, done: int, values: dict[str, float], terms: dict[str, float]) -> None:
         """Say how it goes."""
         if "knn" in values:
             self._knn = f" knn {values['knn']:.1%}"
         speed = f"{values['images_per_second']:,.0f} images/s"
-        terms = [f"{name} {value:.3g}" for name, value in values.items() if name not in _NO_TERMS]
-        self._progress.update(self._task, note=f"{speed}{self._knn} {' '.join(terms)}")
+        shown = " ".join(f"{name} {value:.3g}" for name, value in terms.items())
+        self._progress.update(self._task, note=f"{speed}{self._knn} {shown}")
+        part = done * _LINES // self._total
+        if not self._terminal and part > self._said:
+            self._said = part
+            print(f"step {done} of {self._total}: {speed}{self._knn} {shown}", file=sys.stderr)
 
     def close(self) -> None:
         """Take the bar away."""

@@ -5,9 +5,6 @@ import torch
 
 from sag_vicreg.data.sources.records import Records, Request
 
-# Without being asked they are enlarged to the size of the other small datasets.
-DIGITS_SIZE = 32
-
 
 def load_digits(request: Request) -> Records:
     """Load the digits as RGB; the split is a seeded 80/20 of every class."""

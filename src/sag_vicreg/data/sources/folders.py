@@ -1,14 +1,15 @@
 """Class folders: ``root/class/image``, with or without ``train`` and ``test`` above them."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from sag_vicreg.data.encoded import EncodedImages, Files
 from sag_vicreg.data.sources.records import Records, Request
-from sag_vicreg.errors import InputError
+from sag_vicreg.errors import InputError, visible
 
 IMAGE_SUFFIXES = (
     *(".jpg", ".jpeg", ".png", ".webp", ".bmp"),
@@ -88,25 +89,38 @@ def class_folders(
     paths = [path for images in groups for path in images]
     if not paths:
         raise InputError(f"{folder} holds no images and no class folders")
-    class_names = tuple(names or found) or ("unlabelled",)
-    indices = [class_names.index(name) for name in found or class_names]
+    known = tuple(names or found) or ("unlabelled",)
+    indices = [known.index(name) for name in found or known]
     labels = np.repeat(indices, [len(images) for images in groups])
     return Records(
-        class_names=class_names,
+        class_names=tuple(map(visible, known)),
         labels=labels.astype(np.int64),
-        ids=[path.relative_to(prefix or folder).as_posix() for path in paths],
+        # A name that is not UTF-8 is written out: tables hold nothing else.
+        ids=[visible(path.relative_to(prefix or folder).as_posix()) for path in paths],
         encoded=EncodedImages(Files(paths), np.arange(len(paths))),
     )
 
 
+@contextmanager
+def _listing(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+    """List a folder; one that cannot be, or a link in it that leads in a circle, is named."""
+    try:
+        with os.scandir(folder) as entries:
+            yield entries
+    except OSError as error:
+        raise InputError(
+            f"cannot list {folder} ({error.strerror}): see to {error.filename or folder}"
+        ) from error
+
+
 def _folders(folder: Path) -> list[str]:
-    with os.scandir(folder) as entries:
+    with _listing(folder) as entries:
         return sorted(e.name for e in entries if not e.name.startswith(".") and e.is_dir())
 
 
 def _images(folder: Path) -> list[Path]:
     # A directory's own list says what is a file: ImageNet's million need no question each.
-    with os.scandir(folder) as entries:
+    with _listing(folder) as entries:
         names = sorted(
             entry.name
             for entry in entries

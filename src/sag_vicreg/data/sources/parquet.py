@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +13,12 @@ from numpy.typing import NDArray
 
 from sag_vicreg.data.encoded import EncodedImages, fingerprint_files
 from sag_vicreg.data.sources.records import Records, Request
+from sag_vicreg.data.sources.table_files import (
+    count_rows,
+    read_columns,
+    read_schema,
+    readable,
+)
 from sag_vicreg.errors import InputError
 
 # More than any dataset has: a larger label is an id, and a name for each number below it too many.
@@ -38,7 +43,7 @@ def load_parquet(request: Request) -> Records:
     # A class means the same in train and test, also where only one of them has it.
     every = [file for file in files if file.name.startswith(("train", "test", "val"))]
     chosen = split_files(path, request.split)
-    return read_parquet(chosen, class_names=_class_names(every), id_prefix=f"{request.split}/")
+    return read_parquet(chosen, class_names=class_names(every), id_prefix=f"{request.split}/")
 
 
 def split_files(folder: Path, split: str) -> list[Path]:
@@ -72,7 +77,7 @@ def read_parquet(
     class_names
         All class names, which labels count in; by default those the file's own metadata gives.
     """
-    schema = _schema(files[0])
+    schema = read_schema(files[0])
     image, label = _image_column(schema, files[0]), _label_column(schema)
     names, labels = _labels(files, label, class_names or _hub_class_names(schema, label))
     return Records(
@@ -83,18 +88,11 @@ def read_parquet(
     )
 
 
-def _class_names(files: Sequence[Path]) -> tuple[str, ...]:
+def class_names(files: Sequence[Path]) -> tuple[str, ...]:
     """Return the names of all classes in ``files``."""
-    schema = _schema(files[0])
+    schema = read_schema(files[0])
     label = _label_column(schema)
     return _labels(files, label, _hub_class_names(schema, label))[0]
-
-
-def _schema(file: Path) -> Any:
-    import pyarrow.parquet as pq
-
-    with _readable(file):
-        return pq.read_schema(file)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,27 +132,11 @@ class ImageColumn:
         return f"{fingerprint_files(self.files)}|{self.column}"
 
 
-@contextmanager
-def _readable(file: Path) -> Iterator[None]:
-    """Name the file where PyArrow cannot read it."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{file} is not a readable parquet file: {reason}") from error
-
-
 def _read_column(files: Sequence[Path], column: str) -> Any:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    parts = []
-    for file in files:
-        with _readable(file):
-            parts.append(pq.read_table(file, columns=[column]))
-    with _readable(files[0].parent):
+    parts = [read_columns(file, [column]) for file in files]
+    with readable(files[0].parent):
         # One file may count in 32 bits and the next in 64.
         return pa.concat_tables(parts, promote_options="permissive")[column]
 
@@ -191,13 +173,9 @@ def _labels(
     files: Sequence[Path], column: str | None, names: Sequence[str] | None
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     if column is None:
-        n = 0
-        for file in files:
-            with _readable(file):
-                n += pq.read_metadata(file).num_rows
+        n = sum(map(count_rows, files))
         return ("unlabelled",), np.zeros(n, dtype=np.int64)
     cells = _read_column(files, column)
     if cells.null_count:

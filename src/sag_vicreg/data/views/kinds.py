@@ -8,10 +8,8 @@ from torch import Tensor
 
 from sag_vicreg.data.views.view import ViewDraw, ViewRecipe
 from sag_vicreg.errors import InputError, unknown_name
-from sag_vicreg.recipes.schema import CROP_SCALES
+from sag_vicreg.published import CROP_SCALES, LOCAL_CROP_SCALE, PUBLISHED_SIZE
 
-# The size the recipes were published for; below it, blurs shrink with the image.
-PUBLISHED_SIZE = 224
 # Up to here SimCLR halves its colour changes, as its authors do on CIFAR.
 SMALL_IMAGE = 64
 
@@ -73,22 +71,6 @@ class Views:
         ]
 
 
-class TwoViews(Views):
-    """Two views of every image, which may differ in recipe: VICReg, Barlow Twins, SimCLR."""
-
-    def __init__(self, first: ViewRecipe, second: ViewRecipe) -> None:
-        super().__init__((first, second))
-
-
-class MultiCrop(Views):
-    """Two global views and several smaller local ones: DINO."""
-
-    def __init__(
-        self, first: ViewRecipe, second: ViewRecipe, local: ViewRecipe, local_views: int
-    ) -> None:
-        super().__init__((first, second, *[local] * local_views))
-
-
 VIEW_KINDS = tuple(CROP_SCALES)
 
 
@@ -99,7 +81,7 @@ def make_views(
     crop_scale: tuple[float, float] | None = None,
     local_views: int = 8,
     local_size: int | None = None,
-    local_scale: tuple[float, float] = (0.05, 0.4),
+    local_scale: tuple[float, float] = LOCAL_CROP_SCALE,
 ) -> Views:
     """Build the views a method was published with.
 
@@ -125,16 +107,16 @@ def make_views(
         return Views((plain,))
     if kind == "i-jepa":
         return Views((replace(plain, flip=0.0),))
-    shrink = min(1.0, image_size / PUBLISHED_SIZE)
+    shrink = min(1.0, image_size / PUBLISHED_SIZE)  # below it, blurs shrink with the image
     coloured = replace(plain, jitter=0.8, grey=0.2, sigma=(0.1 * shrink, 2.0 * shrink))
     if kind == "simclr":
         strength = 0.5 if image_size <= SMALL_IMAGE else 1.0
         reach = (0.8 * strength, 0.8 * strength, 0.8 * strength, 0.2 * strength)
         view = replace(coloured, jitter_strength=reach, blur=0.5)
-        return TwoViews(view, view)
+        return Views((view, view))
     first, second = replace(coloured, blur=1.0), replace(coloured, blur=0.1, solarise=0.2)
     if kind == "dino":
         size = local_size or max(4, 4 * round(image_size * 96 / PUBLISHED_SIZE / 4))
         local = replace(coloured, size=size, crop_scale=local_scale, blur=0.5)
-        return MultiCrop(first, second, local, local_views)
-    return TwoViews(first, second)
+        return Views((first, second, *[local] * local_views))
+    return Views((first, second))

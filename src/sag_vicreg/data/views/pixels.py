@@ -3,10 +3,7 @@
 import torch
 from torch import Tensor
 
-# ImageNet's, which nearly every published backbone expects; for every dataset, so that a trained
-# backbone needs no word about where it was trained.
-IMAGE_MEAN = (0.485, 0.456, 0.406)
-IMAGE_STD = (0.229, 0.224, 0.225)
+from sag_vicreg.published import IMAGE_MEAN, IMAGE_STD
 
 
 def normalize(
@@ -16,10 +13,10 @@ def normalize(
 ) -> Tensor:
     """Shift and scale images (n, 3, h, w), uint8 or float in [0, 1], to float by channel."""
     scale = 255.0 if images.dtype == torch.uint8 else 1.0
-    shift, spread = (
+    shift, deviation = (
         torch.tensor(values, device=images.device).view(-1, 1, 1) for values in (mean, std)
     )
-    return (images / (scale * spread)).sub_(shift / spread)
+    return (images / (scale * deviation)).sub_(shift / deviation)
 
 
 def denormalize(
@@ -28,7 +25,7 @@ def denormalize(
     std: tuple[float, ...] = IMAGE_STD,
 ) -> Tensor:
     """Undo :func:`normalize`: uint8 images, for looking at."""
-    shift, spread = (
+    shift, deviation = (
         torch.tensor(values, device=images.device).view(-1, 1, 1) for values in (mean, std)
     )
-    return ((images * spread + shift) * 255).round_().clamp_(0, 255).to(torch.uint8)
+    return ((images * deviation + shift) * 255).round_().clamp_(0, 255).to(torch.uint8)

@@ -11,7 +11,7 @@ function seriesTrace(series) {
     y: series.y,
     line: { color, width: 2, dash: DASHES[series.style % DASHES.length] },
     marker: { color, symbol, size: 8 },
-    ...(series.spread && { error_y: { type: "data", array: series.spread, color, thickness: 1.2, width: 4 } }),
+    ...(series.deviations && { error_y: { type: "data", array: series.deviations, color, thickness: 1.2, width: 4 } }),
   };
 }
 

@@ -13,6 +13,7 @@ async function start() {
   startCopyButtons();
   startToolbar();
   startNeighbours();
+  startMoved();
   await startTrees();
   await startMaps();
   drawCharts();

@@ -1,4 +1,4 @@
-// The chosen image and its nearest neighbours, one row a model.
+// The chosen image and its nearest neighbours, one row per model.
 const nearest = data.neighbours.map((rows) => ({ indices: decode(rows.indices), cosines: decode(rows.cosines) }));
 
 function neighbourTile(i, cosine) {
@@ -8,8 +8,11 @@ function neighbourTile(i, cosine) {
   button.addEventListener("mouseenter", () => state.kind === "points" && ringPoint(i));
   button.addEventListener("mouseleave", () => ringPoint(null));
   const name = element("span", { class: "name", title: pointName(i) }, pointName(i));
+  // Without a picture a class name alone would not tell one point from another.
+  const told = classOf !== null && data.points.ids && !hasPicture(i);
+  const id = told ? [element("span", { class: "name", title: data.points.ids[i] }, data.points.ids[i])] : [];
   const sign = classOf === null ? "" : same ? " ✓" : "";
-  return element("li", { class: same ? "same" : "" }, button, name, `${cosine.toFixed(2)}${sign}`);
+  return element("li", { class: same ? "same" : "" }, button, name, ...id, `${cosine.toFixed(2)}${sign}`);
 }
 
 function drawNeighbours() {

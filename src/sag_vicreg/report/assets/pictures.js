@@ -5,18 +5,20 @@ const atlasUrls = (atlas?.atlases ?? []).map((base64) =>
 );
 const tileOf = atlas ? decode(atlas.tiles) : null;
 
+const hasPicture = (i) => Boolean(tileOf) && tileOf[i] >= 0;
+
 /** The picture of point i, `size` CSS pixels wide; where there is none, its group's mark. */
 function picture(i, size) {
-  const tile = tileOf ? tileOf[i] : -1;
   const span = element("span", { class: "tile", role: "img", "aria-label": pointName(i) });
   span.style.width = span.style.height = `${size}px`;
-  if (tile < 0) {
+  if (!hasPicture(i)) {
     const { glyph, color } = markOf(groupOfPoint(i));
     span.classList.add("blank");
     span.style.color = color;
     span.textContent = glyph;
     return span;
   }
+  const tile = tileOf[i];
   const place = tile % atlas.tiles_per_atlas;
   const [column, row] = [place % atlas.columns, Math.floor(place / atlas.columns)];
   span.style.backgroundImage = `url(${atlasUrls[Math.floor(tile / atlas.tiles_per_atlas)]})`;

@@ -1,4 +1,4 @@
-"""Compiled inner loops. The only part of the room that imports numba, and only when first needed.
+"""Compiled inner loops. The only part of `structure` that needs numba, when first used.
 
 Every kernel has an explicit signature, so it is compiled when its module is imported and read from
 numba's cache ever after. Kernels run on one thread and release the GIL: :mod:`..parallel` spreads
@@ -7,31 +7,13 @@ them over threads in fixed blocks, so that no result depends on the number of th
 
 import functools
 import importlib
-import sys
 from typing import Any
 
-# NumPy's division: the check for zero that Python's needs would keep loops from being vectorised.
-COMPILE: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
-
-
-@functools.cache  # once for all the kernels of a process
-def _say_compiling() -> None:
-    print("compiling numerical kernels, once after installation ...", file=sys.stderr, flush=True)
+from sag_vicreg.compiling import loading
 
 
 @functools.cache
 def kernel(name: str) -> Any:
-    """Import the kernel module ``name``, and say so if that means compiling it."""
-    from numba.core import event
-
-    class Announce(event.Listener):
-        """Hears only of real compilations: what numba's cache holds is not compiled."""
-
-        def on_start(self, event: Any) -> None:
-            _say_compiling()
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Announce()):
+    """Import the kernel module ``name``."""
+    with loading:
         return importlib.import_module(f"{__name__}.{name}")

@@ -6,16 +6,15 @@ scored from the difference of their float64 centroids.
 """
 
 import numpy as np
-from numba import njit
 
-from sag_vicreg.structure.kernels import COMPILE
+from sag_vicreg.compiling import compiled
 
 _LANES = 64
 # Farther than any criterion of points within the unit ball, even times a million points.
 _TWO, _FAR = np.float32(2.0), np.float32(1e30)
 
 
-@njit("float64(float64[:,::1], float64[::1], int64, int64)", **COMPILE)
+@compiled("float64(float64[:,::1], float64[::1], int64, int64)")
 def _criterion(centroids, inverse_sizes, i, j):
     """Return the growth in the sum of squares if ``i`` and ``j`` merge; the same for (j, i).
 
@@ -35,10 +34,9 @@ def _criterion(centroids, inverse_sizes, i, j):
     return ((a + b) + (c + d)) / (inverse_sizes[i] + inverse_sizes[j])
 
 
-@njit(
+@compiled(
     "float32(float32[::1], float32[::1], float32[::1], int64, float32[::1])",
     fastmath={"nnan", "ninf", "nsz", "contract", "reassoc"},
-    **COMPILE,
 )
 def _lower_bounds(dots, norms, inverse_sizes, i, bounds):
     """Bound the criterion of ``i`` with every cluster from below; return the smallest bound."""
@@ -58,22 +56,21 @@ def _lower_bounds(dots, norms, inverse_sizes, i, bounds):
     return lows.min()
 
 
-@njit("boolean(float64, float64)", **COMPILE)
+@compiled("boolean(float64, float64)")
 def _tied(second, smallest):
     """Tell whether two values differ by less than rounding of points and centroids can move."""
     return second <= smallest * (1.0 + 1e-12) + 1e-15 * np.sqrt(smallest) + 1e-30
 
 
-@njit("float32(float64)", **COMPILE)
+@compiled("float32(float64)")
 def _reach(best):
     """Return the bound up to which a pair may still win or tie, with room to round to float32."""
     return np.float32(best * (1.0 + 1e-6) + 1e-14 * np.sqrt(best) + 1e-29)
 
 
-@njit(
+@compiled(
     "void(int64[::1], float32[:,::1], float32[::1], float32[::1], float64[:,::1], float64[::1],"
-    " float64[::1], int64[::1], boolean[::1])",
-    **COMPILE,
+    " float64[::1], int64[::1], boolean[::1])"
 )
 def find_nearest(rows, dots, norms32, inverse32, centroids, inverse_sizes, smallest, nearest, tied):
     """Find the nearest cluster of each of ``rows``: the exact minimum, of lower index on a tie.

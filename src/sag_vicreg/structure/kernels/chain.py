@@ -5,13 +5,12 @@ Entries are squared dissimilarities, so that the Lance-Williams update needs no 
 """
 
 import numpy as np
-from numba import njit, vectorize
 
-from sag_vicreg.structure.kernels import COMPILE
+from sag_vicreg.compiling import compiled
 from sag_vicreg.structure.kernels.packed import compact, lance_williams
 
 
-@vectorize(["float64(float64)"], nopython=True, cache=True)
+@compiled("float64(float64)")
 def tie_limit(squared):
     """Return the squared dissimilarity up to which another is tied with ``squared``.
 
@@ -24,14 +23,14 @@ def tie_limit(squared):
     return limit * limit
 
 
-@njit("UniTuple(float64, 2)(float64, float64, float64)", **COMPILE)
+@compiled("UniTuple(float64, 2)(float64, float64, float64)")
 def _two_smallest(value, smallest, second):
     if value < smallest:
         return value, smallest
     return smallest, min(value, second)
 
 
-@njit("Tuple((int64, float64, boolean))(float64[::1], int64[::1], int64, int64, int64)", **COMPILE)
+@compiled("Tuple((int64, float64, boolean))(float64[::1], int64[::1], int64, int64, int64)")
 def _nearest(packed, active, count, place, preferred):
     """Find the cluster nearest to ``active[place]``; on a tie ``preferred``, then the first.
 
@@ -60,7 +59,7 @@ def _nearest(packed, active, count, place, preferred):
     return nearest, smallest, second <= tie_limit(smallest)
 
 
-@njit("void(float64[::1], int64[::1], int64, float64[::1], int64, int64)", **COMPILE)
+@compiled("void(float64[::1], int64[::1], int64, float64[::1], int64, int64)")
 def _merge(packed, active, count, sizes, x, y):
     """Make ``y`` the union of ``x`` and ``y``."""
     low, high = min(x, y), max(x, y)
@@ -76,8 +75,8 @@ def _merge(packed, active, count, sizes, x, y):
     sizes[y] += sizes[x]
 
 
-@njit(
-    "int64(float64[::1], float64[::1], int64[::1], int64[::1], int64[::1], float64[::1])", **COMPILE
+@compiled(
+    "int64(float64[::1], float64[::1], int64[::1], int64[::1], int64[::1], float64[::1])",
 )
 def ward_chain(packed, sizes, points, first, second, heights):
     """Cluster ``packed`` (overwritten); merge ``k`` joins the clusters of two points at a height.
@@ -120,7 +119,7 @@ def ward_chain(packed, sizes, points, first, second, heights):
         for c in range(length):
             chain[c] -= chain[c] > gone
         if 2 * count <= width:
-            compact(packed, active[:count])
+            compact(packed, active[:count], packed)
             for a in range(count):
                 sizes[a], points[a] = sizes[active[a]], points[active[a]]
                 active[a] = a

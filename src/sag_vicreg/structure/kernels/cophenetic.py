@@ -1,15 +1,11 @@
 """Sums of cophenetic heights times distances over all pairs."""
 
 import numpy as np
-from numba import njit
 
-from sag_vicreg.structure.kernels import COMPILE
+from sag_vicreg.compiling import compiled
 
 
-@njit(
-    "void(int64[:,::1], int64[::1], float64[:,::1], float64[::1], float64[::1])",
-    **COMPILE,
-)
+@compiled("void(int64[:,::1], int64[::1], float64[:,::1], float64[::1], float64[::1])")
 def half_square_sums(children, sizes, points, halves, sums):
     """Sum ``|x - y|**2 / 2`` over the pairs each merge joins, from sums over its two clusters.
 
@@ -33,7 +29,7 @@ def half_square_sums(children, sizes, points, halves, sums):
         sums[merge] = half_a * sizes[right] + half_b * sizes[left] - dot
 
 
-@njit("void(float64[:,::1], float64[::1], int64, float64[:,::1])", **COMPILE)
+@compiled("void(float64[:,::1], float64[::1], int64, float64[:,::1])")
 def distances(dots, norms, start, sums):
     """Turn dot products of rows ``start + r`` into distances, and sum them and their squares."""
     for r in range(dots.shape[0]):
@@ -49,10 +45,7 @@ def distances(dots, norms, start, sums):
         sums[r, 0], sums[r, 1] = total, squares
 
 
-@njit(
-    "float64(float64[:,::1], int64, int64[::1], int64[::1], float64[::1])",
-    **COMPILE,
-)
+@compiled("float64(float64[:,::1], int64, int64[::1], int64[::1], float64[::1])")
 def cross_sum(block, start, places, rows, splits):
     """Sum height times distance over the pairs whose earlier leaf is one of a block's rows.
 

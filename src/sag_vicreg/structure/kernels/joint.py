@@ -9,12 +9,11 @@ merge alone; they are counted pair by pair.
 """
 
 import numpy as np
-from numba import njit
 
-from sag_vicreg.structure.kernels import COMPILE
+from sag_vicreg.compiling import compiled
 
 
-@njit("int64(int64[::1], int64[::1], int64, int64[::1])", **COMPILE)
+@compiled("int64(int64[::1], int64[::1], int64, int64[::1])")
 def _descend(heavy, sizes, node, path):
     """Follow heavy children from ``node`` to a leaf; list the merges on the way, top first."""
     n = (len(sizes) + 1) // 2
@@ -27,7 +26,7 @@ def _descend(heavy, sizes, node, path):
     return length
 
 
-@njit("void(int64, int64[::1], int64[::1], int64[::1])", **COMPILE)
+@compiled("void(int64, int64[::1], int64[::1], int64[::1])")
 def _join(leaf, leaf_parents, parents, under):
     merge = leaf_parents[leaf]
     while merge >= 0:
@@ -35,10 +34,9 @@ def _join(leaf, leaf_parents, parents, under):
         merge = parents[merge]
 
 
-@njit(
+@compiled(
     "int64(int64[:,::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1],"
-    " int64[::1], int64, int64[:,::1], int32[:,::1], int64[::1])",
-    **COMPILE,
+    " int64[::1], int64, int64[:,::1], int32[:,::1], int64[::1])"
 )
 def count_merges(
     children,
@@ -116,10 +114,9 @@ def count_merges(
     return used
 
 
-@njit(
+@compiled(
     "void(int64, int64, int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1],"
-    " int64[::1], int64, int64[:,::1])",
-    **COMPILE,
+    " int64[::1], int64, int64[:,::1])"
 )
 def count_paths(
     start, stop, depths_a, splits_a, depths_b, splits_b, place_b, item_b, lengths, first, table

@@ -7,15 +7,14 @@ higher one's place is dead: its row is skipped, its column holds infinity.
 """
 
 import numpy as np
-from numba import njit
 
-from sag_vicreg.structure.kernels import COMPILE
+from sag_vicreg.compiling import compiled
 
 # Below this, 1 - cos has lost digits that the difference vector still has.
 _CANCELLED = 1e-3
 
 
-@njit("void(float64[:,::1], float64[:,::1], int64, float64[::1])", **COMPILE)
+@compiled("void(float64[:,::1], float64[:,::1], int64, float64[::1])")
 def fill_cosine(cosines, unit, start, packed):
     """Write the squared cosine distances of rows ``start + r`` from a block of cosines."""
     for r in range(cosines.shape[0]):
@@ -32,7 +31,7 @@ def fill_cosine(cosines, unit, start, packed):
             packed[offset + j] = distance * distance
 
 
-@njit("void(int64, float64, int64, float64[::1], float64[::1], int64[::1])", **COMPILE)
+@compiled("void(int64, float64, int64, float64[::1], float64[::1], int64[::1])")
 def _take(i, value, partner, smallest, second, nearest):
     """Offer cluster ``i`` a partner."""
     if value < smallest[i] or (value == smallest[i] and partner < nearest[i]):
@@ -42,10 +41,7 @@ def _take(i, value, partner, smallest, second, nearest):
         second[i] = min(second[i], value)
 
 
-@njit(
-    "void(float64[::1], boolean[::1], int64, int64, float64[::1], float64[::1], int64[::1])",
-    **COMPILE,
-)
+@compiled("void(float64[::1], boolean[::1], int64, int64, float64[::1], float64[::1], int64[::1])")
 def find_nearest(packed, alive, start, stop, smallest, second, nearest):
     """Update every cluster's two smallest entries, and the first's partner, by rows of the matrix.
 
@@ -73,9 +69,8 @@ def find_nearest(packed, alive, start, stop, smallest, second, nearest):
         second[i] = min(second[i], next_low)
 
 
-@njit(
-    "void(float64[:,::1], float64[:,::1], int64[:,::1], float64[::1], float64[::1], int64[::1])",
-    **COMPILE,
+@compiled(
+    "void(float64[:,::1], float64[:,::1], int64[:,::1], float64[::1], float64[::1], int64[::1])"
 )
 def combine_nearest(all_smallest, all_second, all_nearest, smallest, second, nearest):
     """Reduce what each thread found to one answer."""
@@ -87,12 +82,12 @@ def combine_nearest(all_smallest, all_second, all_nearest, smallest, second, nea
                 second[i] = min(second[i], all_second[t, i])
 
 
-@njit("float64(float64[::1], int64, int64)", **COMPILE)
+@compiled("float64(float64[::1], int64, int64)")
 def _entry(packed, i, j):
     return packed[i * (i - 1) // 2 + j] if i > j else packed[j * (j - 1) // 2 + i]
 
 
-@njit("float64(float64, float64, float64, float64, float64, float64)", **COMPILE)
+@compiled("float64(float64, float64, float64, float64, float64, float64)")
 def lance_williams(to_x, to_y, between, size_x, size_y, size):
     """Update Ward's squared dissimilarity: of a cluster to the union of ``x`` and ``y``."""
     return ((size_x + size) * to_x + (size_y + size) * to_y - size * between) / (
@@ -100,10 +95,9 @@ def lance_williams(to_x, to_y, between, size_x, size_y, size):
     )
 
 
-@njit(
+@compiled(
     "void(float64[::1], int64[::1], int64[::1], int64[::1], float64[::1], float64[::1], int64,"
-    " int64)",
-    **COMPILE,
+    " int64)"
 )
 def merge_rows(packed, partners, left, right, between, sizes, start, stop):
     """Update rows ``start`` to ``stop`` for the pairs (``left``, ``right``), ascending in ``left``.
@@ -143,10 +137,13 @@ def merge_rows(packed, partners, left, right, between, sizes, start, stop):
             )
 
 
-@njit("void(float64[::1], int64[::1])", **COMPILE)
-def compact(packed, kept):
-    """Close the gaps between the places ``kept``, ascending, so that scans stay dense."""
+@compiled("void(float64[::1], int64[::1], float64[::1])")
+def compact(packed, kept, into):
+    """Close the gaps between the places ``kept``, ascending, so that scans stay dense.
+
+    ``into`` may be the same array.
+    """
     for i in range(len(kept)):
         source, target = kept[i] * (kept[i] - 1) // 2, i * (i - 1) // 2
         for j in range(i):
-            packed[target + j] = packed[source + kept[j]]
+            into[target + j] = packed[source + kept[j]]

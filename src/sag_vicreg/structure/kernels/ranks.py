@@ -5,9 +5,8 @@ are kept as two numbers, each safe by the limits written beside it.
 """
 
 import numpy as np
-from numba import njit
 
-from sag_vicreg.structure.kernels import COMPILE
+from sag_vicreg.compiling import compiled
 
 # Values are cut here: with up to 2**36 pairs, low * pairs < 2**56 and (2**38 / 2**20) * pairs
 # < 2**54, so that sums over all pairs stay below 2**63.
@@ -15,7 +14,7 @@ LIMB = 20
 _MASK = (1 << LIMB) - 1
 
 
-@njit("void(int32[:,::1], int64[::1], int64[::1], int64[::1], int64[::1])", **COMPILE)
+@compiled("void(int32[:,::1], int64[::1], int64[::1], int64[::1], int64[::1])")
 def row_sums(cells, counts, values, low, high):
     """Sum ``values[column] * count`` over the cells of each row, as high * 2**LIMB + low."""
     for cell in range(len(counts)):
@@ -24,7 +23,7 @@ def row_sums(cells, counts, values, low, high):
         high[row] += (value >> LIMB) * counts[cell]
 
 
-@njit("void(uint64[::1], int64, int64)", **COMPILE)
+@compiled("void(uint64[::1], int64, int64)")
 def _add_product(total, x, y):
     """Add ``x * y`` to ``total``: two 128-bit sums, of the products with x's low and high limb."""
     low, high = np.uint64((x & _MASK) * y), np.uint64((x >> LIMB) * y)
@@ -34,7 +33,7 @@ def _add_product(total, x, y):
     total[3] += np.uint64(total[2] < high)
 
 
-@njit("void(int32[:,::1], int64[::1], int64[::1], int64, uint64[:,::1])", **COMPILE)
+@compiled("void(int32[:,::1], int64[::1], int64[::1], int64, uint64[:,::1])")
 def concordance(cells, counts, row_starts, n_columns, totals):
     """Count concordant pairs of pairs, and pairs tied in both, for cells sorted by row.
 
@@ -69,7 +68,7 @@ def concordance(cells, counts, row_starts, n_columns, totals):
             in_row[column] = 0
 
 
-@njit("void(float64[::1], int64[::1])", **COMPILE)
+@compiled("void(float64[::1], int64[::1])")
 def rank_in_place(values, order):
     """Replace values by their mid-ranks, from 1; ``order`` sorts them."""
     n = len(order)

@@ -1,12 +1,11 @@
 """From merges to linkage matrices, and from linkage matrices to what a tree knows of its leaves."""
 
 import numpy as np
-from numba import njit
 
-from sag_vicreg.structure.kernels import COMPILE
+from sag_vicreg.compiling import compiled
 
 
-@njit("int64(int64[::1], int64)", **COMPILE)
+@compiled("int64(int64[::1], int64)")
 def _root(parents, node):
     """Find the representative of ``node``'s cluster, halving the path on the way."""
     while parents[node] != node:
@@ -15,7 +14,7 @@ def _root(parents, node):
     return node
 
 
-@njit("void(int64[::1], int64[::1], float64[::1])", **COMPILE)
+@compiled("void(int64[::1], int64[::1], float64[::1])")
 def lift_parents(first, second, heights):
     """Raise every merge to at least the height of those it contains; children come first."""
     n = len(first) + 1
@@ -28,7 +27,7 @@ def lift_parents(first, second, heights):
         highest[b] = heights[merge]
 
 
-@njit("void(int64[::1], int64[::1], float64[::1], float64[:,::1])", **COMPILE)
+@compiled("void(int64[::1], int64[::1], float64[::1], float64[:,::1])")
 def name_clusters(first, second, heights, linkage):
     """Fill a linkage matrix from merges in ascending order."""
     n = len(first) + 1
@@ -46,10 +45,23 @@ def name_clusters(first, second, heights, linkage):
         names[b] = n + merge
 
 
-@njit(
-    "void(int64[:,::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1])",
-    **COMPILE,
-)
+@compiled("boolean(float64[:,::1])")
+def is_linkage(linkage):
+    """Tell whether every cluster joins once, after it was made, at heights that never fall."""
+    n = len(linkage) + 1
+    joined = np.zeros(2 * n - 2, np.bool_)
+    for merge in range(n - 1):
+        for k in range(2):
+            node = np.int64(linkage[merge, k])
+            if not 0 <= node < n + merge or joined[node]:
+                return False
+            joined[node] = True
+        if merge and not linkage[merge - 1, 2] <= linkage[merge, 2]:
+            return False
+    return True
+
+
+@compiled("void(int64[:,::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1])")
 def unfold(children, parents, sizes, levels, depths, starts):
     """Fill what every node (leaves first, then merges) knows; children come before parents.
 
@@ -74,10 +86,7 @@ def unfold(children, parents, sizes, levels, depths, starts):
         starts[right] = starts[n + merge] + sizes[left]
 
 
-@njit(
-    "int64(int64[:,::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1])",
-    **COMPILE,
-)
+@compiled("int64(int64[:,::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1])")
 def turn_branches(children, sizes, starts, leaf_order, places, order):
     """Order the leaves so that the fewest lines to ``places`` cross; return how many do.
 

@@ -1,0 +1,139 @@
+"""``python -m replication stages`` and ``python -m replication study``."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from replication.contenders import CONTENDERS, SCREENED, SEEDS
+from replication.page import read_page
+from replication.places import RESULTS, Places
+from replication.replicate import replicate, stage_target
+from replication.stages import STAGES, STEPS
+from replication.study import Study
+from replication.study_page import BEGIN
+from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.reproduce import SUFFIXES, Campaign, Store, WorkerPool, parse_options
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run what the command line asks for; a user's mistake is one line and exit code 2."""
+    given = _parser().parse_args(arguments)
+    try:
+        done = given.command(given)
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    raise SystemExit(0 if done else 1)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m replication",
+        description="Replicate the paper on CIFAR-100 at the CPU scale, and study the walk. What "
+        "is finished is not done again: repeat a command to go on.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_stages(commands.add_parser("stages", help="tables, trend and ablation, stage by stage"))
+    _add_study(commands.add_parser("study", help="readings of the walk against VICReg"))
+    return parser
+
+
+def _add_common(parser: argparse.ArgumentParser, *, out: str) -> None:
+    parser.add_argument(
+        "--out", type=Path, default=Path(out), help="folder of models and results; reused"
+    )
+    parser.add_argument(
+        "--published",
+        type=Path,
+        default=RESULTS,
+        help=f"folder of published results, which count as done (default: {RESULTS})",
+    )
+    parser.add_argument("--jobs", type=_count, default=1, help="tasks at once")
+    parser.add_argument("--no-run", action="store_true", help="train nothing, print what there is")
+    parser.add_argument(
+        "--publish", action="store_true", help="copy results and embeddings, rewrite the page"
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number of at least 1")
+    return int(text)
+
+
+def _add_stages(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("stages", nargs="*", help=f"of {', '.join(STAGES)}; all by default")
+    _add_common(parser, out="reproduction")
+    parser.add_argument("--cluster", help="send tasks out through submitit: slurm or local")
+    parser.add_argument(
+        "--cluster-option",
+        action="append",
+        default=[],
+        help="option for submitit, as slurm_partition=gpu; repeat",
+    )
+    parser.add_argument("--format", choices=SUFFIXES, default="markdown", help="of printed tables")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print runs, sizes and a measured estimate of time"
+    )
+    parser.set_defaults(command=_stages)
+
+
+def _add_study(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "contenders",
+        nargs="*",
+        help=f"of {', '.join(CONTENDERS)}; all that are screened by default",
+    )
+    _add_common(parser, out="study")
+    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--test", action="store_true", help="score test images too")
+    parser.add_argument(
+        "--references", action="store_true", help="measure the points that need no training"
+    )
+    parser.set_defaults(command=_study)
+
+
+def _campaign(given: argparse.Namespace, workers: WorkerPool, style: str = "markdown") -> Campaign:
+    return Campaign(
+        Store(given.out, (given.published,)), workers, partial(print, flush=True), style
+    )
+
+
+def _stages(given: argparse.Namespace) -> bool:
+    names = given.stages or list(STAGES)
+    for name in names:
+        if name not in STAGES:
+            raise unknown_name("stage", name, STAGES)
+    workers = WorkerPool(given.jobs, given.cluster, parse_options(given.cluster_option))
+    campaign = _campaign(given, workers, given.format)
+    if given.dry_run:
+        results = campaign.store.results()
+        campaign.estimate([stage_target(name, results) for name in names])
+        return True
+    places, run = Places(given.published), not given.no_run
+    return replicate(names, campaign, places, run=run, publish=given.publish) or not run
+
+
+def _study(given: argparse.Namespace) -> bool:
+    names = given.contenders or SCREENED
+    for name in names:
+        if name not in CONTENDERS:
+            raise unknown_name("contender", name, CONTENDERS)
+    study = Study(_campaign(given, WorkerPool(given.jobs)), Places(given.published))
+    if given.publish:
+        read_page(study.places.page("study"), BEGIN)
+    if given.no_run:
+        study.complete()
+    else:
+        study.run(
+            names, seeds=given.seeds, steps=given.steps, test=given.test, publish=given.publish
+        )
+    if given.references:
+        study.measure_references()
+    if given.publish:
+        study.publish()
+    print(study.tabulate())
+    return True

@@ -1,0 +1,103 @@
+"""The confirmation of the study: a contender minus VICReg on test images, paired by seed."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from replication.contenders import CONTENDERS, plan
+from replication.findings import PAPERS_SCORES
+from replication.screening import BASELINE, Results
+from sag_vicreg.artifacts import Result
+from sag_vicreg.errors import InputError
+from sag_vicreg.reproduce.declarations import DECLARATIONS
+from sag_vicreg.scores import FOREST, titles
+
+# Steps to seeds, as docs/study.md has them.
+LENGTHS = {3_000: (0, 1, 2, 3, 4), 10_000: (0, 1, 2)}
+ACCURACIES = {
+    key: f"{group} {heading.lower()}"
+    for name, group in (("table4", "k-NN"), ("table5", "probe"))
+    for key, heading in DECLARATIONS[name].scores.items()
+}
+SCORES = {**titles([FOREST], "short"), **PAPERS_SCORES, **ACCURACIES}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A contender minus VICReg in one score after so many steps, seed by seed.
+
+    Accuracies are in percentage points; the paper's five are means over 20 halves of the images.
+    """
+
+    name: str
+    steps: int
+    score: str
+    by_seed: Mapping[int, float]
+
+    @property
+    def mean(self) -> float:
+        """The mean over seeds."""
+        return fmean(self.by_seed.values())
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95 percent, by Student's t over seeds; None of a single seed."""
+        from scipy.stats import t
+
+        n = len(self.by_seed)
+        if n < 2:
+            return None
+        reach = float(t.ppf(0.975, n - 1)) * stdev(self.by_seed.values()) / math.sqrt(n)
+        return self.mean - reach, self.mean + reach
+
+    @property
+    def verdict(self) -> str:
+        """``above``, ``below``, or ``undecided`` where the interval covers zero."""
+        if self.interval is None or self.interval[0] <= 0 <= self.interval[1]:
+            return "undecided"
+        return "above" if self.mean > 0 else "below"
+
+
+def scores_on_test(name: str, seed: int, steps: int, results: Results) -> dict[str, float]:
+    """Read what is finished of a contender's scores on test images, by the keys of `SCORES`."""
+    try:
+        planned = plan(name, seed, results, steps=steps)
+    except InputError:
+        return {}
+    found: dict[str, float] = {}
+    structure = _ended_well(results.get(planned.test.key))
+    if structure is not None:
+        found = {key: structure.half_samples[key].mean for key in PAPERS_SCORES}
+        found |= {k: v for k, v in structure.scores.items() if k == FOREST}
+    levels = [_ended_well(results.get(each.key)) for each in planned.levels]
+    seen = [result.scores for result in levels if result is not None]
+    if len(seen) == len(levels):
+        found |= {key: 100 * fmean(each[key] for each in seen) for key in ACCURACIES}
+    return found
+
+
+def _ended_well(result: Result | None) -> Result | None:
+    return None if result is None or result.failure is not None else result
+
+
+def differences(
+    results: Results, *, lengths: Mapping[int, Sequence[int]] = LENGTHS
+) -> list[Difference]:
+    """Subtract VICReg's scores wherever both are finished, length by length."""
+    found = []
+    for steps, seeds in lengths.items():
+        plain = {seed: scores_on_test(BASELINE, seed, steps, results) for seed in seeds}
+        for name, contender in CONTENDERS.items():
+            if contender.role in ("baseline", "curve"):
+                continue
+            ours = {seed: scores_on_test(name, seed, steps, results) for seed in seeds}
+            for key in SCORES:
+                by_seed = {
+                    seed: ours[seed][key] - plain[seed][key]
+                    for seed in seeds
+                    if key in ours[seed] and key in plain[seed]
+                }
+                if by_seed:
+                    found.append(Difference(name, steps, key, by_seed))
+    return found

@@ -1,0 +1,190 @@
+"""Points that cost no training, for the picture of structure against k-NN.
+
+Blurring raises structure scores. How much it does is what these points show: VICReg's own
+embeddings cut to fewer principal components, a backbone never trained, and the mean colour.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, partial
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from replication.contenders import SEEDS, SELECTION_IMAGES, plan
+from replication.screening import BASELINE
+from sag_vicreg.artifacts import Embeddings, Result, write_json
+from sag_vicreg.errors import InputError
+from sag_vicreg.recipes import Recipe
+from sag_vicreg.reproduce.declarations import ImageSet
+from sag_vicreg.reproduce.embedding import PUBLISHED_IMAGES, embed_once
+from sag_vicreg.reproduce.forests import forest_scores
+from sag_vicreg.reproduce.plan import OPTIONS
+from sag_vicreg.reproduce.scoring import knn_within
+from sag_vicreg.reproduce.store import Store
+from sag_vicreg.scores import FOREST
+
+if TYPE_CHECKING:
+    from sag_vicreg.data import ImageDataset
+
+COMPONENTS = (2, 4, 8, 16, 32, 64, 128)
+# Images of the pool, and of the forest.
+SIZES = (OPTIONS["selection"]["max_images"], PUBLISHED_IMAGES)
+PCA, UNTRAINED, COLOUR = "pca", "untrained", "colour"
+
+
+@dataclass(frozen=True)
+class ReferencePoint:
+    """k-NN in percent, mean of the two sets, and forest similarity between them.
+
+    ``detail`` is the number of components, or which weights or pixels; ``seed`` that of the models.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    kind: str
+    detail: str
+    seed: int
+    knn: float
+    forest: float
+    low: float
+    high: float
+
+    @property
+    def place(self) -> tuple[str, str, int]:
+        """What tells it from the others."""
+        return self.kind, self.detail, self.seed
+
+
+@dataclass(frozen=True)
+class Sets:
+    """One model's embeddings: the pool that votes among itself, and the images of the forest."""
+
+    pool: Embeddings
+    kept: Embeddings
+
+    def truncated(self, components: int) -> "Sets":
+        """Keep the first principal components of the pool, and put its mean back.
+
+        Cosines are taken from the origin: with all components the vectors are what they were.
+        """
+        mean = self.pool.vectors.mean(axis=0, dtype=np.float64)
+        centred = self.pool.vectors - mean
+        # The eigenvectors of a small matrix instead of the singular vectors of a tall one.
+        _, directions = np.linalg.eigh(centred.T @ centred)
+        leading = directions[:, -components:]
+
+        def project(given: Embeddings) -> Embeddings:
+            vectors = mean + (given.vectors - mean) @ leading @ leading.T
+            return Embeddings(vectors, given.ids, given.labels)
+
+        return Sets(project(self.pool), project(self.kept))
+
+
+@cache
+def _format() -> TypeAdapter[list[ReferencePoint]]:
+    return TypeAdapter(list[ReferencePoint])
+
+
+def read_points(path: Path) -> list[ReferencePoint]:
+    """Read the points there are; a missing file has none."""
+    if not path.is_file():
+        return []
+    try:
+        return _format().validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise InputError(f"{path} holds no reference points: move it away") from error
+
+
+def measure(kind: str, detail: str, seed: int, first: Sets, second: Sets) -> ReferencePoint:
+    """Take k-NN and forest similarity of two sets as the screening does."""
+    options = OPTIONS["structure"]
+    forest = forest_scores(
+        first.kept, second.kept, geometry=options["geometry"], forest=options["forest"]
+    )
+    accuracies = [
+        knn_within(sets.pool, SELECTION_IMAGES.dataset, k=OPTIONS["selection"]["k"])[-1]
+        for sets in (first, second)
+    ]
+    return ReferencePoint(
+        kind,
+        detail,
+        seed,
+        100 * fmean(accuracies),
+        forest[FOREST],
+        forest["forest.low"],
+        forest["forest.high"],
+    )
+
+
+def complete_points(
+    path: Path, store: Store, results: Mapping[str, Result], note: Callable[[str], None]
+) -> None:
+    """Measure the points that the file lacks, as far as models and images are at hand."""
+    known = {point.place: point for point in read_points(path)}
+
+    def add(kind: str, detail: str, seed: int, sets: Callable[[], Sequence[Sets]]) -> None:
+        if (kind, detail, seed) not in known:
+            known[kind, detail, seed] = measure(kind, detail, seed, *sets())
+            write_json(path, [asdict(point) for point in known.values()])
+            note(f"done: {kind} {detail}, seed {seed}")
+
+    plans = {seed: plan(BASELINE, seed, results) for seed in SEEDS}
+    for seed, planned in plans.items():
+        if all(store.is_trained(recipe) for recipe in planned.recipes):
+            models = cache(partial(_trained, planned.recipes, store))
+            for components in COMPONENTS:
+                add(PCA, str(components), seed, partial(_truncated, models, components))
+    first, other = (planned.recipes[0] for planned in plans.values())
+    # The two models of a seed begin with the same weights.
+    add(UNTRAINED, "the same weights", SEEDS[0], lambda: [untrained(first)] * 2)
+    add(UNTRAINED, "other weights", SEEDS[0], lambda: [untrained(first), untrained(other)])
+    add(COLOUR, "mean of the image", 0, lambda: [mean_colours()] * 2)
+
+
+def _truncated(models: Callable[[], Sequence[Sets]], components: int) -> list[Sets]:
+    return [sets.truncated(components) for sets in models()]
+
+
+def _trained(recipes: Iterable[Recipe], store: Store) -> list[Sets]:
+    return [
+        Sets(*(embed_once(store.run(recipe), SELECTION_IMAGES, size) for size in SIZES))
+        for recipe in recipes
+    ]
+
+
+def untrained(recipe: Recipe, images: ImageSet = SELECTION_IMAGES) -> Sets:
+    """Embed by the weights that training begins with."""
+    from sag_vicreg.training.encoder import Encoder
+    from sag_vicreg.training.run import untrained_method
+
+    encoder = Encoder(untrained_method(recipe).backbone, recipe.dataset.image_size)
+    return _embedded(encoder.embed, images)
+
+
+def mean_colours(images: ImageSet = SELECTION_IMAGES) -> Sets:
+    """Take the three means of each image's normalised pixels for its embedding."""
+    from sag_vicreg.data import normalize
+
+    def embed(dataset: "ImageDataset") -> NDArray[np.float32]:
+        pixels = normalize(dataset.batch(range(len(dataset))))
+        return np.asarray(pixels.mean(dim=(2, 3)), dtype=np.float32)
+
+    return _embedded(embed, images)
+
+
+def _embedded(embed: "Callable[[ImageDataset], NDArray[np.float32]]", images: ImageSet) -> Sets:
+    from sag_vicreg.data import load_dataset
+
+    found = []
+    for size in SIZES:
+        dataset = load_dataset(
+            images.dataset, split=images.split, classes=images.classes, max_images=size
+        )
+        names = np.array(dataset.ids), np.array(dataset.label_names())
+        found.append(Embeddings(embed(dataset), *names))
+    return Sets(*found)

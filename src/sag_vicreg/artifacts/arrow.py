@@ -1,0 +1,210 @@
+"""Files and objects that are tables: one function per format, all to an Arrow table.
+
+Arrow checks what it reads only when asked: every table that leaves here was validated in full.
+"""
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from sag_vicreg.artifacts.columns import IDS, LABELS, ColumnNames, brief
+from sag_vicreg.door import check_memory, parse_json
+from sag_vicreg.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BATCH = 1 << 14
+
+
+def is_number(kind: "pa.DataType") -> bool:
+    """Whether a column of this type holds numbers."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
+
+
+def is_list_of_numbers(kind: "pa.DataType") -> bool:
+    """Whether a column of this type holds one list of numbers per row."""
+    import pyarrow as pa
+
+    listed = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    return any(test(kind) for test in listed) and is_number(kind.value_type)
+
+
+def known_numbers(column: "pa.ChunkedArray") -> npt.NDArray[Any]:
+    """Return the numbers of a column that are there and finite."""
+    values: npt.NDArray[Any] = column.drop_null().to_numpy()
+    finite: npt.NDArray[Any] = values[np.isfinite(values)]
+    return finite
+
+
+def has_fractions(column: "pa.ChunkedArray") -> bool:
+    """Whether a column holds a number that is not whole."""
+    return is_number(column.type) and bool(np.any(known_numbers(column) % 1))
+
+
+def read_columns(file: BinaryIO, columns: Sequence[str], *, repeated: Sequence[str]) -> "pa.Table":
+    """Read columns of a parquet file, a batch of rows at a time, as long as the memory lasts.
+
+    The sizes a footer states are not asked for: PyArrow aborts the process where they are damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # Texts of these columns are kept once each: decoded, a small file could fill the memory.
+    opened = pq.ParquetFile(file, page_checksum_verification=True, read_dictionary=list(repeated))
+    batches = []
+    for batch in opened.iter_batches(batch_size=_BATCH, columns=list(columns)):
+        check_memory(batch.nbytes)  # of the next, which is as large
+        batches.append(batch)
+    if not batches:
+        raise InputError("the table has no rows")
+    table = pa.Table.from_batches(batches)
+    table.validate(full=True)
+    return table
+
+
+def parquet_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
+    """Read the columns that may be vectors, ids or labels; of all others only name and type."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    texts = [*IDS, *LABELS, *filter(None, (names.id_column, names.label_column))]
+    schema = pq.read_schema(file)
+    repeated = [f.name for f in schema if f.name in texts and f.type in (pa.string(), pa.binary())]
+    wanted = [
+        field.name
+        for field in schema
+        if field.name in texts or is_number(field.type) or is_list_of_numbers(field.type)
+    ]
+    if not wanted:
+        raise InputError("no column of numbers: the vectors are missing")
+    # In the order of the file, duplicates included; a name may be that of several columns.
+    read = read_columns(file, wanted, repeated=repeated)
+    columns = iter(read.columns)
+    everything = [
+        next(columns) if field.name in wanted else pa.nulls(read.num_rows, field.type)
+        for field in schema
+    ]
+    fields = [pa.field(f.name, c.type) for f, c in zip(schema, everything, strict=True)]
+    return pa.table(everything, schema=pa.schema(fields, metadata=schema.metadata))
+
+
+def ipc_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
+    """Read Feather or Arrow IPC, the form for files or the form for streams."""
+    import pyarrow as pa
+
+    start = file.read(6)
+    file.seek(0)
+    if start.startswith(b"FEA1"):
+        raise InputError("it is Feather of version 1, which nothing writes now: save it again")
+    opened = pa.ipc.open_file(file) if start == b"ARROW1" else pa.ipc.open_stream(file)
+    with opened:
+        table = opened.read_all()
+    table.validate(full=True)
+    return table
+
+
+def json_lines_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
+    """Read one JSON mapping per line; the vectors are a list."""
+    import pyarrow as pa
+
+    columns: dict[str, list[Any]] = {}
+    count = 0
+    for number, line in enumerate(file, start=1):
+        if not line.strip():
+            continue
+        row = _parse_line(line, number)
+        for key, value in row.items():
+            cells = columns.setdefault(key, [None] * count)
+            cells.append(_compact(value))
+        count += 1
+        for cells in columns.values():
+            cells.extend([None] * (count - len(cells)))
+    return pa.table({name: pa.array(cells) for name, cells in columns.items()})
+
+
+def _parse_line(line: bytes, number: int) -> dict[str, Any]:
+    try:
+        row = parse_json(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"line {number} is not JSON ({error}): write it again") from error
+    if not isinstance(row, dict):
+        raise InputError(f"line {number} is not a mapping of names to values: write it again")
+    return row
+
+
+def _compact(value: Any) -> Any:
+    """Pack a list of numbers: as Python objects it takes four times the memory."""
+    if isinstance(value, list) and value and all(type(each) in (int, float) for each in value):
+        return np.array(value, dtype=np.float64)
+    return value
+
+
+def csv_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
+    """Read a table of text, with a header or without.
+
+    A first line of nothing but numbers is a row, not a header, unless it counts the columns as
+    pandas does: 0, 1, 2. Columns without a header are named so too.
+    """
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    line = file.readline()
+    file.seek(0)
+    first = next(csv.reader(io.StringIO(line.decode("utf-8-sig"), newline="")), [])
+    headless = _is_headless(first)
+    numbered = [str(place) for place in range(len(first))]
+    identities = [*IDS] if names.id_column is None else [*IDS, names.id_column]
+    table = arrow.read_csv(
+        file,
+        read_options=arrow.ReadOptions(
+            column_names=numbered if headless else None,
+            block_size=max(1 << 20, 8 * len(line)),  # a row must not be longer than a block
+        ),
+        # An id such as 007 is a name, not a number.
+        convert_options=arrow.ConvertOptions(column_types=dict.fromkeys(identities, pa.string())),
+    )
+    fractions = any(has_fractions(column) for column in table.columns)
+    if headless and names.vector_columns is None and not fractions:
+        raise InputError(
+            "there is no header, and whole numbers alone do not tell dimensions from ids or "
+            "classes: add --vector-columns '*' if every column is a dimension, or name those "
+            f"that are; the columns are called {brief(table.column_names)}"
+        )
+    return table
+
+
+def _is_headless(first: list[str]) -> bool:
+    """Whether the first line is a row already; refuse it where that cannot be told."""
+    numbers = [cell for cell in first if _is_number_text(cell)]
+    if len(numbers) < len(first):
+        fraction = next((cell for cell in numbers if not cell.strip().isdecimal()), None)
+        if fraction is not None:
+            raise InputError(
+                f"the first line holds names and the number {fraction.strip()}: it must be a "
+                "header, such as id,label,v0,v1,v2"
+            )
+        return False
+    counts = [int(cell) for cell in numbers if cell.strip().isdecimal()]
+    if counts == list(range(len(first))):
+        return False
+    if len(first) > 1 and sorted(counts) in [list(range(k, len(first) + k)) for k in (0, 1)]:
+        raise InputError(
+            f"the first line counts from {min(counts)} to {max(counts)} and may be a header or a "
+            "row: put a header above it or in its place, such as v1,v2,v3"
+        )
+    return True
+
+
+def _is_number_text(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell  # Python reads 1_0 as ten; here it is a name

@@ -1,0 +1,274 @@
+"""Tables of embeddings that are read piece by piece and never held, in files of any size."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sag_vicreg.artifacts.columns import ColumnNames
+from sag_vicreg.artifacts.embeddings import Embeddings
+from sag_vicreg.artifacts.id_hashes import Hashes, hash_ids, hash_positions
+from sag_vicreg.artifacts.table_files import (
+    SUFFIXES,
+    Piece,
+    TableFormat,
+    find_files,
+    one_line,
+)
+from sag_vicreg.artifacts.tables import as_text, find_columns, vectors_of
+from sag_vicreg.door import check_memory
+from sag_vicreg.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow.fs import FileSystem
+
+# Rows looked at to tell which columns are the vectors.
+_FIRST_ROWS = 1_000
+# Bytes of vectors that are read at a time, of which a few copies exist for a moment.
+BLOCK_BYTES = 4 << 20
+_ID_ROWS = 65_536
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddingTable:
+    """Vectors of many files, and where each row is. Made by :func:`open_table`.
+
+    Attributes
+    ----------
+    name : str
+        What the user called it.
+    rows, dimensions : int
+        Its shape.
+    pieces : tuple of Piece
+        What can be read by itself, in the order of files and rows.
+    id_column : str or None
+        None where rows are told apart by their position.
+    """
+
+    name: str
+    rows: int
+    dimensions: int
+    pieces: tuple[Piece, ...]
+    id_column: str | None
+    vector_columns: tuple[str, ...]
+    suffix: str
+    system: "FileSystem"
+    itemsize: int
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @property
+    def row_bytes(self) -> int:
+        """Memory of one vector as it is stored."""
+        return self.dimensions * self.itemsize
+
+    def hashes(
+        self, piece: Piece, *, by_position: bool = False, seeds: tuple[int, ...] = (0,)
+    ) -> tuple[Hashes, ...]:
+        """Hash the ids of a piece, or its row numbers, by each seed; the vectors are not read."""
+        if by_position or self.id_column is None:
+            stop = piece.start + piece.rows
+            return tuple(hash_positions(piece.start, stop, seed=seed) for seed in seeds)
+        parts = [[hash_ids(ids, seed=seed) for seed in seeds] for ids in self.ids(piece)]
+        return tuple(np.concatenate(of_seed) for of_seed in zip(*parts, strict=True))
+
+    def ids(self, piece: Piece) -> "Iterator[pa.Array]":
+        """Read the ids of a piece as text, some at a time."""
+        if self.id_column is None:
+            raise InputError(f"{self.name} has no ids: name their column by --id-column")
+        for _, table in self._read(piece, (self.id_column,), _ID_ROWS):
+            with one_line(piece.path):
+                ids = as_text(table, self.id_column).combine_chunks()
+            yield ids
+
+    def blocks(self, piece: Piece) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+        """Read the vectors of a piece, some at a time, each with the number of the first row."""
+        rows = max(1, BLOCK_BYTES // max(1, self.row_bytes))
+        for start, table in self._read(piece, self.vector_columns, rows):
+            with one_line(piece.path):
+                vectors = self._vectors(table, piece, start)
+            yield start, vectors
+
+    def take(self, piece: Piece, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """Return some rows of a piece, by their ascending numbers in the whole table."""
+        found = [np.empty((0, self.dimensions), np.float32)]
+        if len(rows):
+            found = [
+                vectors[rows[(rows >= start) & (rows < start + len(vectors))] - start]
+                for start, vectors in self.blocks(piece)
+            ]
+        taken: npt.NDArray[Any] = np.concatenate(found)
+        return taken
+
+    def id_of(self, row: int) -> str:
+        """Return the id of one row, for a message."""
+        if self.id_column is None:
+            return str(row)
+        piece = self._piece_of(row)
+        before = piece.start
+        for ids in self.ids(piece):
+            if row < before + len(ids):
+                return str(ids[row - before].as_py())
+            before += len(ids)
+        raise InputError(f"{self.name} has no row {row}")
+
+    def place_of(self, row: int) -> str:
+        """Say where a row is: its number in its file, and which file that is."""
+        path = self._piece_of(row).path
+        first = next(piece.start for piece in self.pieces if piece.path == path)
+        return f"{row - first:,} of {PurePosixPath(path).name}"
+
+    def _piece_of(self, row: int) -> Piece:
+        return next(p for p in self.pieces if p.start <= row < p.start + p.rows)
+
+    def whole(self) -> Embeddings:
+        """Read everything: for a table that is small after all."""
+        check_memory(2 * self.rows * self.row_bytes)
+        vectors = np.concatenate([x for piece in self.pieces for _, x in self.blocks(piece)])
+        if vectors.dtype.kind != "f":
+            vectors = vectors.astype(np.float64)
+        if self.id_column is None:
+            return Embeddings(vectors)
+        every = [part for piece in self.pieces for ids in self.ids(piece) for part in ids]
+        return Embeddings(vectors, np.array([each.as_py() for each in every], dtype=np.str_))
+
+    def _read(
+        self, piece: Piece, columns: tuple[str, ...], rows: int
+    ) -> "Iterator[tuple[int, pa.Table]]":
+        import pyarrow as pa
+
+        seen = 0
+        with one_line(piece.path):
+            source = SUFFIXES[self.suffix](self.system)
+            for batch in source.read(piece.path, piece.part, columns, rows):
+                batch.validate(full=True)
+                yield piece.start + seen, pa.Table.from_batches([batch])
+                seen += batch.num_rows
+            pa.default_memory_pool().release_unused()
+            if seen != piece.rows:
+                raise InputError(
+                    f"{piece.rows:,} rows became {seen:,} while it was read: keep the files as "
+                    "they are until the command ends"
+                )
+
+    def _vectors(self, table: "pa.Table", piece: Piece, start: int) -> npt.NDArray[Any]:
+        vectors = vectors_of(table, [table.column_names.index(c) for c in self.vector_columns])
+        if vectors.shape[1] != self.dimensions:
+            raise _other_dimensions(vectors.shape[1], self.dimensions, self.pieces[0].path)
+        finite = np.isfinite(vectors).all(axis=1)
+        if not finite.all():
+            row = start - piece.start + int(np.argmin(finite))
+            raise InputError(
+                f"row {row} of part {piece.part} holds NaN or infinity; remove or repair it"
+            )
+        return vectors
+
+
+def open_table(where: Path | str, *, names: ColumnNames | None = None) -> EmbeddingTable:
+    """Open files that are read piece by piece; only their headers are read now.
+
+    Parameters
+    ----------
+    where
+        A ``.parquet``, ``.arrow``, ``.feather`` or ``.npy`` file, a folder of them, a pattern such
+        as ``"part-*.parquet"``, or an address such as ``"s3://bucket/folder"``.
+    names
+        What its columns are called, where that is not plain; labels are not read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/part-0.npy", np.eye(3, 4))
+    ...     np.save(f"{folder}/part-1.npy", np.eye(2, 4))
+    ...     table = open_table(folder)
+    >>> table.rows, table.dimensions
+    (5, 4)
+    """
+    name, names = str(where), names or ColumnNames()
+    system, paths = find_files(name)
+    suffixes = sorted({PurePosixPath(path).suffix.lower() for path in paths})
+    if len(suffixes) > 1:
+        raise InputError(
+            f"{name}: there are {' and '.join(suffixes)} files: name those of one kind, as in "
+            f"'*{suffixes[0]}'"
+        )
+    if suffixes[0] not in SUFFIXES:
+        raise InputError(
+            f"cannot read {name} by pieces: the name must end in {', '.join(SUFFIXES)}"
+        )
+    source = SUFFIXES[suffixes[0]](system)
+    pieces = _pieces(source, paths)
+    if not pieces:
+        raise InputError(f"{name}: there are no rows")
+    first = pieces[0]
+    with one_line(first.path):
+        identity, vectors, sample = _columns(source, first, names)
+    for path in paths:
+        with one_line(path):
+            _check_columns(source.schema(path), identity, vectors, sample.shape[1], first.path)
+    return EmbeddingTable(
+        name=name,
+        rows=sum(piece.rows for piece in pieces),
+        dimensions=sample.shape[1],
+        pieces=tuple(pieces),
+        id_column=identity,
+        vector_columns=vectors,
+        suffix=suffixes[0],
+        system=system,
+        itemsize=sample.itemsize,
+    )
+
+
+def _pieces(source: TableFormat, paths: list[str]) -> list[Piece]:
+    pieces: list[Piece] = []
+    start = 0
+    for path in paths:
+        with one_line(path):
+            for part, rows in enumerate(source.parts(path)):
+                if rows:
+                    pieces.append(Piece(len(pieces), path, part, start, rows))
+                    start += rows
+    return pieces
+
+
+def _columns(
+    source: TableFormat, piece: Piece, names: ColumnNames
+) -> tuple[str | None, tuple[str, ...], npt.NDArray[Any]]:
+    """Return the columns of ids and vectors, and some vectors, from the first rows of all."""
+    import pyarrow as pa
+
+    batches = islice(source.read(piece.path, piece.part, None, _FIRST_ROWS), 1)
+    table = pa.Table.from_batches(list(batches))
+    identity, _, places = find_columns(table, names)
+    vectors = tuple(table.column_names[place] for place in places)
+    if len(set(table.column_names)) < len(table.column_names):
+        raise InputError("several columns have one name: give each its own")
+    return identity, vectors, vectors_of(table, places)
+
+
+def _check_columns(
+    schema: "pa.Schema", identity: str | None, vectors: tuple[str, ...], d: int, first: str
+) -> None:
+    """Refuse a file that does not have the columns of the first."""
+    import pyarrow as pa
+
+    for column in (*vectors, *([] if identity is None else [identity])):
+        if column not in schema.names:
+            raise InputError(f"there is no column '{column}', which {first} has")
+    kind = schema.field(vectors[0]).type
+    if pa.types.is_fixed_size_list(kind) and kind.list_size != d:
+        raise _other_dimensions(kind.list_size, d, first)
+
+
+def _other_dimensions(found: int, expected: int, first: str) -> InputError:
+    return InputError(
+        f"its vectors have {found} dimensions and those of {first} have {expected}: keep the "
+        "embeddings of one model in one folder"
+    )

@@ -1,0 +1,139 @@
+"""Two tables joined by id without holding either: hash partitions on disk.
+
+Each row leaves a record, the hash of its id and its number, in the partition its hash names. Equal
+ids of two tables lie in partitions of the same number, and one pair of these fits into memory.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sag_vicreg.artifacts.embedding_tables import EmbeddingTable
+from sag_vicreg.artifacts.id_hashes import Hashes
+from sag_vicreg.errors import InputError
+
+Ints = npt.NDArray[np.int64]
+Records = npt.NDArray[np.void]
+
+# 128 bits of hash: two of a billion ids share them once in 10**20 tables.
+_RECORD = np.dtype([("first", "u8"), ("second", "u8"), ("row", "i8")])
+# What a partition of two tables may take while it is sorted and compared, in copies of its records.
+_COPIES = 8
+_PARTITION_BYTES = 64 << 20
+_MOST_PARTITIONS = 256
+
+
+class IdPartitions:
+    """The ids of one table, partitioned on disk for tables of up to ``rows`` rows.
+
+    The files have no name: they are gone when the process is, however it ends.
+    """
+
+    def __init__(self, table: EmbeddingTable, rows: int) -> None:
+        self.table = table
+        needed = rows * _RECORD.itemsize * _COPIES
+        self.count = int(min(max(1, -(-needed // _PARTITION_BYTES)), _MOST_PARTITIONS))
+
+    def __enter__(self) -> Self:
+        self._stack = ExitStack()
+        try:
+            self._files = [
+                self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - it does
+                for _ in range(self.count)
+            ]
+        except OSError as error:
+            self._stack.close()
+            raise _no_room(error) from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def add(self, first: Hashes, second: Hashes, rows: Ints) -> None:
+        """Add rows by two independent hashes of their ids."""
+        records = np.empty(len(first), _RECORD)
+        records["first"], records["second"], records["row"] = first, second, rows
+        # By bits that do not choose rows: a partition holds a sample of every choice.
+        where = (second % np.uint64(self.count)).astype(np.int64)
+        records = records[np.argsort(where, kind="stable")]
+        ends = np.cumsum(np.bincount(where, minlength=self.count))
+        try:
+            for file, part in zip(self._files, np.split(records, ends[:-1]), strict=True):
+                file.write(part.tobytes())
+        except OSError as error:
+            raise _no_room(error) from error
+
+    def sorted(self, number: int) -> Records:
+        """Read one partition, ascending by hash; refuse an id that is in it twice."""
+        file = self._files[number]
+        file.seek(0)
+        records = np.frombuffer(file.read(), _RECORD)
+        records = records[np.lexsort((records["second"], records["first"]))]
+        same = _same(records[1:], records[:-1])
+        if same.any():
+            place = int(np.argmax(same))
+            one, other = sorted(records["row"][place : place + 2].tolist())
+            raise InputError(
+                f"id '{self.table.id_of(one)}' is repeated in {self.table.name} (row "
+                f"{self.table.place_of(one)} and row {self.table.place_of(other)}): "
+                "ids must be unique"
+            )
+        return records
+
+
+def _same(one: Records, other: Records) -> npt.NDArray[np.bool_]:
+    equal: npt.NDArray[np.bool_] = (one["first"] == other["first"]) & (
+        one["second"] == other["second"]
+    )
+    return equal
+
+
+def _no_room(error: OSError) -> InputError:
+    return InputError(
+        f"cannot write temporary files to {tempfile.gettempdir()}: {error.strerror}; free space, "
+        "or set TMPDIR to another folder"
+    )
+
+
+def join_rows(a: IdPartitions, b: IdPartitions) -> Iterator[tuple[Ints, Ints]]:
+    """Yield the row numbers of equal ids in both tables, partition by partition.
+
+    Raises
+    ------
+    InputError
+        An id is repeated in a table, or missing from one.
+    """
+    missing: dict[IdPartitions, tuple[int, str]] = {b: (0, ""), a: (0, "")}
+    for number in range(a.count):
+        one, other = a.sorted(number), b.sorted(number)
+        if len(one) == len(other) and _same(one, other).all():
+            yield one["row"], other["row"]
+            continue
+        for has, lacks, records, among in ((a, b, one, other), (b, a, other, one)):
+            alone = records["row"][~np.isin(records["first"], among["first"])]
+            if len(alone):
+                known, example = missing[lacks]
+                example = example or has.table.id_of(int(alone.min()))
+                missing[lacks] = known + len(alone), example
+    for lacks, (count, example) in missing.items():
+        if count:
+            raise InputError(
+                f"id '{example}' is missing from {lacks.table.name} ({count:,} missing in all): "
+                "keep only the rows both tables have"
+            )
+
+
+def check_ids(a: IdPartitions, b: IdPartitions) -> None:
+    """Refuse tables that do not hold the same ids, each once."""
+    for _ in join_rows(a, b):
+        pass

@@ -1,0 +1,250 @@
+"""The files of a table that is read piece by piece: where they are, and how each format is cut.
+
+A piece is what can be read without its neighbours: a row group of a parquet file, a record batch
+of an Arrow file, some thousand rows of a ``.npy`` array. Pieces are numbered alike for everybody,
+so that work over them can be shared out and its results put together in one order.
+"""
+
+import fnmatch
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sag_vicreg.artifacts.arrays import map_npy
+from sag_vicreg.artifacts.runs import THUMBNAILS
+from sag_vicreg.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow.fs import FileSystem
+
+# A piece of an array: large enough to be worth a task, small beside any budget.
+_NPY_PIECE_BYTES = 32 << 20
+# Parquet is read through a buffer of this size: a column of a row group need not fit in memory.
+_BUFFER_BYTES = 1 << 20
+_VECTOR = "vector"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some consecutive rows of a table: part ``part`` of ``path``, from row ``start`` on."""
+
+    number: int
+    path: str
+    part: int
+    start: int
+    rows: int
+
+
+@contextmanager
+def one_line(path: str) -> Iterator[None]:
+    """Turn whatever reading ``path`` raises into one line about it."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{path}: the file is gone: keep the files in place until the command ends"
+        ) from error
+    except (OSError, EOFError) as error:
+        said = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
+        raise InputError(f"{path}: cannot be read ({said})") from error
+    except (ValueError, NotImplementedError, MemoryError) as error:  # Arrow's are among these
+        said = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"{path}: not a file of embeddings, or a damaged one ({said}): write it again"
+        ) from error
+
+
+def find_files(where: str) -> tuple["FileSystem", list[str]]:
+    """List the files of a folder, a pattern or an address, by name.
+
+    ``where`` is a path or an address that :mod:`pyarrow.fs` knows, such as ``s3://bucket/folder``,
+    with ``*``, ``?`` and ``[...]`` in any part of it. What begins with a dot or an underscore is
+    skipped, as engines that write such folders keep their own files under such names.
+    """
+    from pyarrow.fs import FileSelector, FileSystem, FileType
+
+    with one_line(where):
+        if "://" in where:
+            system, path = FileSystem.from_uri(where)
+        else:
+            system, path = FileSystem.from_uri(Path(where).absolute().as_uri())
+            path = Path(where).absolute().as_posix()
+        parts = PurePosixPath(path).parts
+        wild = next((k for k, part in enumerate(parts) if set(part) & set("*?[")), None)
+        root = path if wild is None else PurePosixPath(*parts[:wild]).as_posix()
+        info = system.get_file_info(root)
+        if info.type == FileType.File and wild is None:
+            return system, [path]
+        if info.type == FileType.NotFound:
+            raise InputError("there is no such file or folder")
+        found = [
+            entry.path
+            for entry in system.get_file_info(FileSelector(root, recursive=True))
+            if entry.type == FileType.File
+            and _is_data(PurePosixPath(entry.path).relative_to(root))
+            and (wild is None or fnmatch.fnmatchcase(entry.path, PurePosixPath(path).as_posix()))
+        ]
+        if not found:
+            kind = "in this folder" if wild is None else "of such a name"
+            raise InputError(f"there are no {' or '.join(SUFFIXES)} files {kind}")
+        return system, sorted(found)
+
+
+def _is_data(path: PurePosixPath) -> bool:
+    hidden = any(part.startswith((".", "_")) for part in path.parts)
+    return path.suffix.lower() in SUFFIXES and not hidden and path.name != THUMBNAILS
+
+
+class TableFormat:
+    """How one format is cut into pieces and read; made on the machine that reads."""
+
+    def __init__(self, system: "FileSystem") -> None:
+        self.system = system
+
+    def parts(self, path: str) -> list[int]:
+        """Return the rows of each part of a file."""
+        raise NotImplementedError
+
+    def schema(self, path: str) -> "pa.Schema":
+        """Return the columns of a file."""
+        raise NotImplementedError
+
+    def read(
+        self, path: str, part: int, columns: Sequence[str] | None, rows: int
+    ) -> "Iterator[pa.RecordBatch]":
+        """Read some columns of a part, at most so many rows at a time."""
+        raise NotImplementedError
+
+
+class ParquetFormat(TableFormat):
+    """Row groups."""
+
+    @contextmanager
+    def _open(self, path: str) -> Iterator[Any]:
+        import pyarrow.parquet as pq
+
+        with self.system.open_input_file(path) as source:
+            yield pq.ParquetFile(
+                source,
+                buffer_size=_BUFFER_BYTES,
+                pre_buffer=False,
+                page_checksum_verification=True,
+            )
+
+    def parts(self, path: str) -> list[int]:
+        """Return the rows of each row group."""
+        with self._open(path) as file:
+            groups = range(file.num_row_groups)
+            return [file.metadata.row_group(group).num_rows for group in groups]
+
+    def schema(self, path: str) -> "pa.Schema":
+        """Read the columns off the file's footer."""
+        with self._open(path) as file:
+            return file.schema_arrow
+
+    def read(
+        self, path: str, part: int, columns: Sequence[str] | None, rows: int
+    ) -> "Iterator[pa.RecordBatch]":
+        """Decode a row group as it is read."""
+        with self._open(path) as file:
+            yield from file.iter_batches(
+                rows, row_groups=[part], columns=columns, use_threads=False
+            )
+
+
+class ArrowFormat(TableFormat):
+    """Record batches of the file format; a stream, which cannot be entered, is a single part."""
+
+    @contextmanager
+    def _open(self, path: str) -> Iterator[Any]:
+        import pyarrow as pa
+
+        with self.system.open_input_file(path) as source:
+            try:
+                yield pa.ipc.open_file(source)
+            except pa.ArrowInvalid:
+                source.seek(0)
+                yield pa.ipc.open_stream(source)
+
+    def parts(self, path: str) -> list[int]:
+        """Return the rows of each record batch."""
+        with self._open(path) as file:
+            if not hasattr(file, "num_record_batches"):
+                return [sum(batch.num_rows for batch in file)]
+            every = range(file.num_record_batches)
+            return [file.get_batch(number).num_rows for number in every]
+
+    def schema(self, path: str) -> "pa.Schema":
+        """Read the columns off the file's header."""
+        with self._open(path) as file:
+            return file.schema
+
+    def read(
+        self, path: str, part: int, columns: Sequence[str] | None, rows: int
+    ) -> "Iterator[pa.RecordBatch]":
+        """Slice a record batch."""
+        with self._open(path) as file:
+            whole = file if not hasattr(file, "get_batch") else [file.get_batch(part)]
+            for batch in whole:
+                chosen = batch if columns is None else batch.select(columns)
+                for start in range(0, chosen.num_rows, rows):
+                    yield chosen.slice(start, rows)
+
+
+class NpyFormat(TableFormat):
+    """Rows of one array, mapped into memory; to those who read, a table of one column."""
+
+    def parts(self, path: str) -> list[int]:
+        """Return the rows of each part, of equal size but the last."""
+        n, size = len(self._map(path)), self._part_rows(path)
+        return [min(size, n - start) for start in range(0, n, size)]
+
+    def schema(self, path: str) -> "pa.Schema":
+        """Describe the one column."""
+        import pyarrow as pa
+
+        array = self._map(path)
+        kind = pa.from_numpy_dtype(array.dtype)
+        return pa.schema([(_VECTOR, pa.list_(kind, array.shape[1]))])
+
+    def read(
+        self, path: str, part: int, columns: Sequence[str] | None, rows: int
+    ) -> "Iterator[pa.RecordBatch]":
+        """Wrap rows of the map; nothing is copied."""
+        import pyarrow as pa
+
+        array, size = self._map(path), self._part_rows(path)
+        for start in range(part * size, min((part + 1) * size, len(array)), rows):
+            block = array[start : min(start + rows, (part + 1) * size)]
+            flat = np.ascontiguousarray(block, block.dtype.newbyteorder("=")).reshape(-1)
+            vectors = pa.FixedSizeListArray.from_arrays(pa.array(flat), array.shape[1])
+            yield pa.record_batch([vectors], names=[_VECTOR])
+
+    def _map(self, path: str) -> npt.NDArray[Any]:
+        array = map_npy(Path(path))
+        if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "fiu":
+            raise InputError(
+                f"{array.dtype} of shape {array.shape}: expected numbers on two axes, rows and "
+                "dimensions"
+            )
+        return array
+
+    def _part_rows(self, path: str) -> int:
+        array = self._map(path)
+        return int(max(1, _NPY_PIECE_BYTES // (array.shape[1] * array.itemsize)))
+
+
+SUFFIXES: dict[str, Callable[["FileSystem"], TableFormat]] = {
+    ".parquet": ParquetFormat,
+    ".arrow": ArrowFormat,
+    ".feather": ArrowFormat,
+    ".npy": NpyFormat,
+}

@@ -1,1 +1,0 @@
-"""Benchmarks against peers. Each returns a :class:`~sag_vicreg.bench.report.Report`."""

@@ -1,0 +1,62 @@
+"""``sag-vicreg calibrate``: how far apart sets lie that should count as no change."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sag_vicreg.cli.columns import IdColumn, LabelColumn, VectorColumns
+from sag_vicreg.cli.deciding import Geometry, Items, Seed, Trees, settings_of
+from sag_vicreg.cli.reading import join_files, read_files, short_names, warnings_as_lines
+
+
+def calibrate(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Two or more embedding files of the same items.", metavar="FILES"),
+    ],
+    out: Annotated[Path, typer.Option(help="The floor to write.")] = Path("floor.json"),
+    geometry: Geometry = None,
+    trees: Trees = None,
+    items: Items = None,
+    seed: Seed = None,
+    vector_columns: VectorColumns = None,
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Write a floor for `gate` from sets that should count as "no change".
+
+    Such are re-embeddings, other seeds of one model, other precisions. Every two are compared; the
+    gate then fails what lies below all of them. It is best where OLD is one of the files: with 19
+    others, at most 5 percent of unchanged sets fail.
+
+    Example: `sag-vicreg calibrate old.npy rerun1.npy rerun2.npy --out floor.json`
+    """
+    from sag_vicreg.artifacts import check_writable
+    from sag_vicreg.decisions import calibrate as make_floor
+    from sag_vicreg.errors import InputError
+
+    if len(files) < 2:
+        raise InputError(f"{len(files)} file given: a floor needs at least two")
+    check_writable(out)
+    read = read_files(
+        files, vector_columns=vector_columns, id_column=id_column, label_column=label_column
+    )
+    with warnings_as_lines():
+        sets = join_files(read, files).sets
+        floor = make_floor(
+            [each.vectors for each in sets],
+            settings=settings_of(geometry, trees, items, seed),
+            names=short_names(files),
+        )
+    floor.write(out)
+    if as_json:
+        typer.echo(json.dumps(asdict(floor), indent=2))
+        return
+    count, lowest = len(floor.names), floor.limit()
+    typer.echo(f"floor {lowest.score:.4f}: the {lowest.sentence()}, OLD and NEW both being new")
+    typer.echo(f"where OLD is one of the {count} files, at most {1 / count:.1%} would")
+    typer.echo(f"{floor.items:,} items; wrote {out}")

@@ -1,0 +1,50 @@
+"""``sag-vicreg check``: what is in embedding files, before anything is compared."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sag_vicreg.cli.columns import IdColumn, LabelColumn, VectorColumns
+from sag_vicreg.cli.reading import read_files, short_names
+
+
+def check(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="One or more of .npy .npz .csv .parquet .safetensors", metavar="FILES"),
+    ],
+    vector_columns: VectorColumns = None,
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Look for faults in embedding files: NaN, repeated ids, zero vectors, duplicates.
+
+    Prints one table, and how the rows of several files join. Exits with 2 where a comparison would
+    refuse a file, and says what to do about it.
+
+    Example: `sag-vicreg check old.npy new.parquet`
+    """
+    from sag_vicreg.cli.check_tables import print_checks
+    from sag_vicreg.decisions import check_join, check_set
+    from sag_vicreg.errors import InputError
+
+    sets = read_files(
+        files, vector_columns=vector_columns, id_column=id_column, label_column=label_column
+    )
+    names = short_names(files)
+    checks = [check_set(each, name) for each, name in zip(sets, names, strict=True)]
+    join = check_join(sets) if len(sets) > 1 else None
+    if as_json:
+        content = {"files": [each.to_dict() for each in checks], "join": join and join.to_dict()}
+        typer.echo(json.dumps(content, indent=2, allow_nan=False))
+    else:
+        print_checks(checks, join)
+    faults = [f"{each.name}: {fault}" for each in checks for fault in each.faults]
+    if join is not None and not join.common:
+        faults.append(f"{join.sentence()} Give files of the same items")
+    if faults:
+        rest = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        raise InputError(faults[0] + rest)

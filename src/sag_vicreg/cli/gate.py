@@ -1,0 +1,121 @@
+"""``sag-vicreg gate``: may NEW take the place of OLD? The exit code says it."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sag_vicreg.cli.columns import IdColumn, LabelColumn, VectorColumns
+from sag_vicreg.cli.deciding import Geometry, Items, Seed, Trees, settings_of
+from sag_vicreg.cli.reading import join_files, read_files, short_names, warnings_as_lines
+from sag_vicreg.cli.terminal import print_table
+
+if TYPE_CHECKING:
+    from sag_vicreg.decisions import Decision
+
+
+def gate(
+    old: Annotated[Path, typer.Argument(help="The embeddings in use.")],
+    new: Annotated[Path, typer.Argument(help="Those that may take their place.")],
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            help="How much of the forest similarity may be lost, 0.02 by default.",
+            show_default=False,
+        ),
+    ] = None,
+    floor: Annotated[
+        Path | None,
+        typer.Option(help="A floor by `calibrate`, in place of a tolerance."),
+    ] = None,
+    geometry: Geometry = None,
+    trees: Trees = None,
+    items: Items = None,
+    seed: Seed = None,
+    vector_columns: VectorColumns = None,
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Write the decision for a pull request.")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(help="Write the decision as a JUnit test report.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Decide whether NEW keeps the structure of OLD.
+
+    Exits with 0 for pass, 1 for fail, 3 for undecided, 2 for bad input. The corrected forest
+    similarity decides. It passes where its 95 percent interval lies above 1 - tolerance and fails
+    where it lies below; with a floor, it fails below every comparison of the floor.
+
+    Example: `sag-vicreg gate old.npy new.parquet --markdown verdict.md`
+    """
+    from sag_vicreg.artifacts import check_writable, write_text
+    from sag_vicreg.decisions import (
+        Floor,
+        Naming,
+        check_set,
+        decision_junit,
+        decision_markdown,
+        moved_lines,
+    )
+    from sag_vicreg.decisions import gate as decide
+
+    for path in filter(None, (markdown, junit)):
+        check_writable(path)
+    files = [old, new]
+    names = short_names(files)
+    known = None if floor is None else Floor.read(floor)
+    read = read_files(
+        files, vector_columns=vector_columns, id_column=id_column, label_column=label_column
+    )
+    checks = [check_set(each, name) for each, name in zip(read, names, strict=True)]
+    with warnings_as_lines():
+        joined = join_files(read, files)
+        decision = decide(
+            *(each.vectors for each in joined.sets),
+            tolerance=tolerance,
+            floor=known,
+            settings=settings_of(geometry, trees, items, seed, floor=known),
+            names=(names[0], names[1]),
+        )
+    first = joined.sets[0]
+    moved = moved_lines(decision.moved, Naming(first.ids, first.labels))
+    if markdown is not None:
+        write_text(markdown, decision_markdown(decision, moved))
+    if junit is not None:
+        write_text(junit, decision_junit(decision, moved))
+    if as_json:
+        content = decision.to_dict() | {
+            "matched_by": joined.by,
+            "checks": [each.to_dict() for each in checks],
+            "movements": decision.moved.to_dict(ids=first.ids, labels=first.labels),
+        }
+        typer.echo(json.dumps(content, indent=2, allow_nan=False))
+    else:
+        notes = [f"note: {note}" for each in checks for note in each.notes]
+        _print(decision, [*moved, *notes], joined.by)
+    raise typer.Exit(decision.exit_code)
+
+
+def _print(decision: "Decision", lines: list[str], joined_by: str) -> None:
+    """Print the verdict, the table, what moved, and what was noticed about the files."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    style = {"pass": "bold green", "fail": "bold red", "undecided": "bold yellow"}
+    console.print(decision.sentence, style=style[decision.outcome], highlight=False, markup=False)
+    if decision.caution:
+        console.print(decision.caution, highlight=False, markup=False)
+    console.print(f"{decision.basis}; rows matched by {joined_by}", highlight=False, markup=False)
+    table = Table(show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for what, value in decision.rows():
+        table.add_row(what, value)
+    print_table(console, table)
+    for line in lines:
+        console.print(line, highlight=False, markup=False)

@@ -1,0 +1,77 @@
+"""``sag-vicreg selftest``: which changes of a file the gate would catch."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sag_vicreg.cli.columns import IdColumn, LabelColumn, VectorColumns
+from sag_vicreg.cli.deciding import Geometry, Items, Seed, Trees, settings_of
+from sag_vicreg.cli.reading import read_files
+from sag_vicreg.cli.terminal import print_table
+
+
+def selftest(
+    file: Annotated[Path, typer.Argument(help="An embedding file.")],
+    tolerance: Annotated[float, typer.Option(help="Of the gate.")] = 0.02,
+    geometry: Geometry = None,
+    trees: Trees = None,
+    items: Items = None,
+    seed: Seed = None,
+    vector_columns: VectorColumns = None,
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Plant known changes in a file, and print which the gate catches at which size.
+
+    A rotation must pass. Noise, quantisation, projection, shuffled rows and scattered clusters
+    should fail from some size on: the table says from which, for this file.
+
+    Example: `sag-vicreg selftest old.npy --items 1000`
+    """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from sag_vicreg.decisions import selftest as plant
+
+    (read,) = read_files(
+        [file], vector_columns=vector_columns, id_column=id_column, label_column=label_column
+    )
+    settings = settings_of(geometry, trees, items, seed)
+    found = plant(read.vectors, tolerance=tolerance, settings=settings, name=file.name)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+        return
+    console = Console()
+    similarity = found.planted[0].decision.similarity
+    table = Table(
+        title=f"{file.name}: {similarity.items:,} items, {settings.trees} trees, "
+        f"tolerance {tolerance:g}",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
+    for column in ("planted", "size", "gate", "forest", "95 % interval", "shared"):
+        left = column in ("planted", "size", "gate")
+        table.add_column(column, justify="left" if left else "right", no_wrap=True)
+    colours = {"pass": "green", "fail": "red", "undecided": "yellow"}
+    last = None
+    for each in found.planted:
+        outcome, score = each.decision.outcome, each.decision.similarity
+        table.add_row(
+            each.change if each.change != last else "",
+            each.size,
+            f"[{colours[outcome]}]{outcome}[/]",
+            f"{score.spearman:.3f}",
+            f"{score.interval[0]:.2f} to {score.interval[1]:.2f}",
+            f"{each.decision.neighbors_shared:.0%}",
+        )
+        last = each.change
+    print_table(console, table)
+    console.print(
+        "noise: share of the set's spread; projection: to so many dimensions; "
+        "shared: 10 nearest neighbours in both",
+        highlight=False,
+    )

@@ -1,0 +1,135 @@
+"""``sag-vicreg sweep``: the cheapest way to store a file that keeps its structure."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sag_vicreg.cli.columns import IdColumn, LabelColumn, VectorColumns
+from sag_vicreg.cli.deciding import Geometry, Items, Seed, Trees, settings_of
+from sag_vicreg.cli.reading import read_files
+from sag_vicreg.cli.terminal import print_table
+
+if TYPE_CHECKING:
+    from sag_vicreg.decisions import Sweep
+
+
+def sweep(
+    file: Annotated[Path, typer.Argument(help="An embedding file.")],
+    dims: Annotated[
+        str, typer.Option(help="Numbers of dimensions to try, such as 32,64,128; all is always.")
+    ] = "",
+    precision: Annotated[
+        str, typer.Option(help="How to store a number, of float32, float16, int8 and binary.")
+    ] = "float32,float16,int8,binary",
+    tolerance: Annotated[float, typer.Option(help="Of the gate.")] = 0.02,
+    write: Annotated[
+        Path | None, typer.Option(help="Save the chosen vectors, with ids and labels, to this .npz")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw structure against bytes to this .png, .svg or .pdf.")
+    ] = None,
+    geometry: Geometry = None,
+    trees: Trees = None,
+    items: Items = None,
+    seed: Seed = None,
+    vector_columns: VectorColumns = None,
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Try fewer dimensions and fewer bits, and name the cheapest that the gate passes.
+
+    Each number of dimensions is reached by PCA and by keeping the first ones (Matryoshka), and
+    every way is compared with the full file by one shared forest.
+
+    Example: `sag-vicreg sweep old.npy --dims 4,8 --precision float32,int8 --plot sweep.png`
+    """
+    import numpy as np
+
+    from sag_vicreg.artifacts import atomic_path, check_writable
+    from sag_vicreg.decisions import sweep as try_all
+    from sag_vicreg.errors import InputError
+    from sag_vicreg.figures.style import check_figure_path, save_figure
+    from sag_vicreg.figures.sweep import Stored, draw_sweep
+
+    wanted = [each.strip() for each in dims.split(",") if each.strip()]
+    if not all(each.isdecimal() for each in wanted):
+        raise InputError(f"--dims is '{dims}': give whole numbers with commas, such as 32,64,128")
+    if write is not None:
+        if write.suffix.lower() != ".npz":
+            raise InputError(f"cannot write {write}: the name must end in .npz")
+        check_writable(write)
+    if plot is not None:
+        check_figure_path(plot)
+    (read,) = read_files(
+        [file], vector_columns=vector_columns, id_column=id_column, label_column=label_column
+    )
+    found = try_all(
+        read.vectors,
+        dims=[int(each) for each in wanted],
+        precisions=[each.strip() for each in precision.split(",") if each.strip()],
+        tolerance=tolerance,
+        settings=settings_of(geometry, trees, items, seed),
+        name=file.name,
+    )
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+    else:
+        _print(found)
+    if plot is not None:
+        points = [
+            Stored(
+                each.precision,
+                each.reduction,
+                each.bytes,
+                each.decision.similarity.spearman,
+                each.decision.similarity.interval,
+                each is found.chosen,
+            )
+            for each in found.candidates
+        ]
+        save_figure(draw_sweep(points, threshold=1 - tolerance), plot)
+        typer.echo(f"drew {plot}", err=True)
+    if write is not None:
+        if found.stored is None:
+            raise InputError(f"{found.sentence()} Nothing is written to {write}")
+        named: dict[str, Any] = {"ids": read.ids, "labels": read.labels}
+        known = {name: each for name, each in named.items() if each is not None}
+        with atomic_path(write) as temporary:
+            np.savez(temporary, vectors=found.stored, **known)
+        typer.echo(f"wrote {write}", err=True)
+
+
+def _print(found: "Sweep") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    console.print(found.sentence(), style="bold", highlight=False, markup=False)
+    table = Table()
+    for column in ("bytes", "stored as", "gate", "forest", "95 % interval", "shared", "recall@10"):
+        side: Any = "left" if column == "stored as" else "right"
+        table.add_column(column, justify=side, no_wrap=column != "stored as")
+    colours = {"pass": "green", "fail": "red", "undecided": "yellow"}
+    for each in found.candidates:
+        score = each.decision.similarity
+        table.add_row(
+            f"{each.bytes:,}",
+            f"{each.dims} {each.reduction} {each.precision}",
+            f"[{colours[each.decision.outcome]}]{each.decision.outcome}[/]",
+            f"{score.spearman:.4f}",
+            f"{score.interval[0]:.4f} to {score.interval[1]:.4f}",
+            f"{each.decision.neighbors_shared:.1%}",
+            f"{each.recall:.1%}",
+            style="bold" if each is found.chosen else None,
+        )
+    print_table(console, table)
+    console.print(
+        "forest: similarity to the full set; shared: 10 nearest neighbours among the items "
+        "compared; recall@10: the same among all rows",
+        highlight=False,
+    )
+    for reason in found.left_out:
+        console.print(f"left out: {reason}", highlight=False, markup=False)

@@ -1,0 +1,77 @@
+"""Terminals as they are: narrow, without Unicode, full, or gone."""
+
+import codecs
+import errno
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+# Errors of a stream that nobody can write to any more.
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+_ASCII = {
+    "·": "-",
+    "–": "-",
+    "—": "-",
+    "±": "+-",
+    "→": "->",
+    "≥": ">=",
+    "≤": "<=",
+    "×": "x",
+    "²": "^2",
+    "…": "...",
+}
+_HANDLER = "sag_vicreg.ascii"
+_UNLIMITED = 10_000
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    """Write what the terminal's encoding does not have in letters that it has."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    letters = error.object[error.start : error.end]
+    return "".join(_ASCII.get(letter, "?") for letter in letters), error.end
+
+
+def prepare_streams() -> None:
+    """Let no letter end a command: not in a terminal without it, not in a file's broken name.
+
+    ``LC_ALL=C`` asks for ASCII, though Python would write UTF-8 there.
+    """
+    codecs.register_error(_HANDLER, _in_ascii)
+    plain = os.environ.get("LC_ALL") in ("C", "POSIX") and "PYTHONIOENCODING" not in os.environ
+    for stream in (sys.stdout, sys.stderr):
+        # A stream may be closed, or be somebody's own object.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="ascii" if plain else None, errors=_HANDLER)
+
+
+def let_go_of_output() -> None:
+    """Send what is still to be written nowhere: at the exit it would fail once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def print_table(console: "Console", table: "Table") -> None:
+    """Print a table; where the terminal is too narrow for its numbers, a list instead."""
+    from rich.measure import Measurement
+
+    unlimited = console.options.update_width(_UNLIMITED)
+    if Measurement.get(console, unlimited, table).minimum <= console.width:
+        console.print(table)
+        return
+    if table.title is not None:
+        console.print(table.title, style="italic", highlight=False)
+    heads = [" ".join(str(column.header).split()) for column in table.columns]
+    for cells in zip(*(column.cells for column in table.columns), strict=True):
+        first, *rest = (str(cell).strip() for cell in cells)
+        shown = [(head, cell) for head, cell in zip(heads[1:], rest, strict=True) if cell]
+        if len(rest) == 1:
+            console.print(f"{first}: {rest[0]}", highlight=False)
+            continue
+        console.print(first, style="bold", highlight=False)
+        for head, cell in shown:
+            console.print(f"  {head}: {cell}", highlight=False)

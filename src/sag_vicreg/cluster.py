@@ -1,0 +1,91 @@
+"""Passes over a table's pieces on a Dask cluster: the same tasks, the same order, other machines.
+
+Every worker must see the files under the same paths, and have this package installed. A worker that
+is lost takes nothing with it: its tasks run again elsewhere, and give what they would have given.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from sag_vicreg.errors import InputError
+from sag_vicreg.machine import thread_count
+from sag_vicreg.passes import Passes
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+LOCAL = "local"
+_TIMEOUT_SECONDS = 20
+
+
+class ClusterPasses(Passes):
+    """Passes on the workers of a Dask client."""
+
+    def __init__(self, client: Any) -> None:
+        super().__init__(max(1, sum(client.nthreads().values())))
+        self._client = client
+
+    def _results(self, task: Callable[[T], R], items: list[T]) -> Iterator[R]:
+        waiting: deque[Any] = deque()
+        try:
+            for item in items:
+                waiting.append(self._client.submit(task, item, pure=False))
+                if len(waiting) > 2 * self.count:
+                    yield _result(waiting.popleft())
+            while waiting:
+                yield _result(waiting.popleft())
+        finally:
+            self._client.cancel(list(waiting))
+
+
+def _result(future: Any) -> Any:
+    from distributed import KilledWorker
+
+    try:
+        return future.result()
+    except KilledWorker as error:
+        raise InputError(
+            "workers of the cluster died again and again at one task: give them more memory"
+        ) from error
+
+
+@contextmanager
+def open_passes(scheduler: str | None) -> Iterator[Passes]:
+    """Open what a pass runs on: this process's threads, or a Dask cluster.
+
+    Parameters
+    ----------
+    scheduler
+        None for threads; ``"local"`` for a cluster of processes on this machine; else the address
+        of a scheduler, such as ``tcp://10.0.0.5:8786``.
+    """
+    if scheduler is None:
+        yield Passes()
+        return
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise InputError(
+            "--scheduler needs dask and distributed: pip install 'sag-vicreg[cluster]' brings both"
+        ) from error
+    if scheduler == LOCAL:
+        with (
+            LocalCluster(
+                n_workers=thread_count(), threads_per_worker=1, dashboard_address=None
+            ) as cluster,
+            Client(cluster) as client,
+        ):
+            yield ClusterPasses(client)
+        return
+    try:
+        client = Client(scheduler, timeout=_TIMEOUT_SECONDS)
+    except (OSError, ValueError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"--scheduler {scheduler}: cannot be reached ({said}); give the address the scheduler "
+            "prints when it starts, such as tcp://10.0.0.5:8786"
+        ) from error
+    with client:
+        yield ClusterPasses(client)

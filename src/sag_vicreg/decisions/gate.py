@@ -1,0 +1,296 @@
+"""The gate: may NEW take the place of OLD? Pass, fail or undecided, by one score."""
+
+import math
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from sag_vicreg.decisions.floor import Floor, Limit
+from sag_vicreg.decisions.settings import Settings, check_same_rows
+from sag_vicreg.errors import InputError
+from sag_vicreg.structure import (
+    Forest,
+    ForestSimilarity,
+    Movements,
+    forest_similarity,
+    linear_cka,
+    movements,
+    mutual_neighbors,
+)
+
+Outcome = Literal["pass", "fail", "undecided"]
+
+TOLERANCE = 0.02
+NEIGHBORS = 10
+EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "undecided": 3}
+# Agreement on the closest 1 percent of pairs below which a pass comes with a word of caution.
+_FINE, _FINE_KEPT = 0.01, 0.9
+# Items worth proposing, as a multiple of those that were compared.
+_MOST_MORE = 1_000
+# A floor of so much more items than these sets have would be of narrower scores.
+_FEWER = 0.9
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What :func:`gate` decided, and the numbers it informs by.
+
+    Attributes
+    ----------
+    outcome
+        ``"pass"``, ``"fail"`` or ``"undecided"``; ``exit_code`` is 0, 1 or 3.
+    reason
+        One sentence.
+    threshold
+        The score the decision turns on: 1 - tolerance, or the lowest of the floor.
+    tolerance, limit
+        What the threshold came from; one of them is None.
+    similarity
+        The corrected forest similarity decides; all else it holds informs.
+    neighbors_shared, cka
+        Mean share of the 10 nearest items that both sets name, and linear CKA.
+    items_needed
+        How many items would decide, estimated; None where it is decided or nothing would.
+    caution
+        What a pass does not say; empty where there is nothing to add.
+    names, settings
+        What was compared, and how.
+    """
+
+    outcome: Outcome
+    reason: str
+    threshold: float
+    tolerance: float | None
+    limit: Limit | None
+    similarity: ForestSimilarity
+    neighbors_shared: float
+    cka: float
+    items_needed: int | None
+    caution: str
+    names: tuple[str, str]
+    settings: Settings
+    forests: tuple[Forest, Forest] = field(repr=False, compare=False)
+
+    @cached_property
+    def moved(self) -> Movements:
+        """What moved; computed when first asked for."""
+        return movements(*self.forests)
+
+    @property
+    def exit_code(self) -> int:
+        """What ``sag-vicreg gate`` exits with."""
+        return EXIT_CODES[self.outcome]
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one sentence, the outcome first."""
+        return f"{self.outcome.upper()}: {self.reason}"
+
+    @property
+    def basis(self) -> str:
+        """What the decision rests on: how many items, and where the threshold is from."""
+        found = self.similarity
+        sample = f" sampled of {found.n:,}" if found.items < found.n else ""
+        rule = (
+            f"tolerance {self.tolerance:g}"
+            if self.limit is None
+            else f"floor {self.threshold:.4f}, {self.limit.sentence()}"
+        )
+        return f"decided on {found.items:,} items{sample}, {found.trees} trees; {rule}"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the table below the verdict: what is measured, and its value."""
+        found = self.similarity
+        low, high = found.interval
+        return [
+            ("forest similarity, which decides", f"{found.spearman:.4f}"),
+            ("  95 % interval, other items", f"{low:.4f} to {high:.4f}"),
+            ("threshold", f"{self.threshold:.4f}"),
+            *(
+                (f"closest {scale.share:.1%} of pairs", f"{scale.similarity:.4f}")
+                for scale in found.by_scale
+            ),
+            (f"{NEIGHBORS} nearest neighbours shared", f"{self.neighbors_shared:.1%}"),
+            ("linear CKA", f"{self.cka:.4f}"),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {
+            "outcome": self.outcome,
+            "sentence": self.sentence,
+            "basis": self.basis,
+            "caution": self.caution,
+            "threshold": self.threshold,
+            "tolerance": self.tolerance,
+            "limit": None if self.limit is None else asdict(self.limit),
+            "items_needed": self.items_needed,
+            "forest": self.similarity.to_dict(),
+            "neighbors_shared": self.neighbors_shared,
+            "cka": self.cka,
+            "names": list(self.names),
+            "settings": asdict(self.settings),
+        }
+
+    def _repr_html_(self) -> str:
+        from sag_vicreg.decisions.formats import decision_html
+
+        return decision_html(self)
+
+
+def gate(
+    old: Any,
+    new: Any,
+    *,
+    tolerance: float | None = None,
+    floor: Floor | None = None,
+    settings: Settings | None = None,
+    names: tuple[str, str] = ("old", "new"),
+) -> Decision:
+    """Decide whether ``new`` keeps the structure of ``old``.
+
+    Parameters
+    ----------
+    old, new
+        Shapes (n, d) and (n, e), row i of both standing for item i; n of 50 or more.
+    tolerance
+        How much of the forest similarity may be lost, 0.02 by default: a test of non-inferiority
+        that passes where the 95 percent interval lies above 1 - tolerance, fails where it lies
+        below, and is undecided else.
+    floor
+        From :func:`calibrate`, in place of a tolerance: fails where the score is below the floor.
+    settings
+        How forests are grown; by default those of the floor.
+    names
+        What to call the two sets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(size=(60, 4))
+    >>> gate(x, 2 * x).outcome
+    'pass'
+    """
+    tolerance = _one_rule(tolerance, floor)
+    settings = _settings_of(floor, settings) if floor else settings or Settings()
+    check_same_rows([len(old), len(new)], list(names))
+    forests = settings.grow(old, names[0]), settings.grow(new, names[1])
+    limit = None
+    if floor is not None:
+        _check_items(floor, forests[0].n)
+        limit = floor.limit(old)
+    return decide(*forests, tolerance=tolerance, limit=limit, settings=settings, names=names)
+
+
+def decide(
+    forest_old: Forest,
+    forest_new: Forest,
+    *,
+    tolerance: float = TOLERANCE,
+    limit: Limit | None = None,
+    settings: Settings,
+    names: tuple[str, str] = ("old", "new"),
+) -> Decision:
+    """Decide by two forests grown over the same items with ``settings``; see :func:`gate`."""
+    found = forest_similarity(forest_old, forest_new)
+    threshold = 1 - tolerance if limit is None else limit.score
+    outcome = _outcome(found, threshold, by_interval=limit is None)
+    needed = _items_needed(found, threshold) if outcome == "undecided" else None
+    near = min(NEIGHBORS, forest_old.n - 1)
+    return Decision(
+        outcome=outcome,
+        reason=_reason(found, threshold, outcome, needed, by_interval=limit is None),
+        threshold=threshold,
+        tolerance=tolerance if limit is None else None,
+        limit=limit,
+        similarity=found,
+        neighbors_shared=mutual_neighbors(forest_old.points, forest_new.points, k=near),
+        cka=linear_cka(forest_old.points, forest_new.points),
+        items_needed=needed,
+        caution=_caution(found) if outcome == "pass" else "",
+        names=names,
+        settings=settings,
+        forests=(forest_old, forest_new),
+    )
+
+
+def _one_rule(tolerance: float | None, floor: Floor | None) -> float:
+    """Return the tolerance; refuse it beside a floor, which is another rule."""
+    if tolerance is not None and floor is not None:
+        raise InputError("a tolerance and a floor are two rules: give one of them")
+    tolerance = TOLERANCE if tolerance is None else tolerance
+    if not 0 < tolerance < 1:
+        raise InputError(f"tolerance is {tolerance}: give one between 0 and 1, such as 0.02")
+    return tolerance
+
+
+def _settings_of(floor: Floor, settings: Settings | None) -> Settings:
+    if settings is not None:
+        theirs, ours = asdict(floor.settings), asdict(settings)
+        for name in (name for name in ours if ours[name] != theirs[name]):
+            raise InputError(
+                f"the floor was made with {name} {theirs[name]}, and {name} {ours[name]} is asked "
+                "for: leave the option out, or calibrate anew with it"
+            )
+    return floor.settings
+
+
+def _check_items(floor: Floor, items: int) -> None:
+    if items < _FEWER * floor.items:
+        raise InputError(
+            f"the floor is of {floor.items:,} items and these sets have {items:,}: scores of fewer "
+            f"items vary more; calibrate anew with --items {items}"
+        )
+
+
+def _outcome(found: ForestSimilarity, threshold: float, *, by_interval: bool) -> Outcome:
+    low, high = found.interval if by_interval else (found.spearman, found.spearman)
+    if low >= threshold:
+        return "pass"
+    # A comparison with NaN is false: nothing passes or fails by default.
+    return "fail" if high < threshold else "undecided"
+
+
+def _items_needed(found: ForestSimilarity, threshold: float) -> int | None:
+    """Estimate how many items would decide: the interval narrows with the root of their number."""
+    half_width = (found.interval[1] - found.interval[0]) / 2
+    distance = abs(found.spearman - threshold)
+    if math.isnan(half_width) or half_width > distance * math.sqrt(_MOST_MORE):
+        return None
+    return math.ceil(found.items * (half_width / distance) ** 2 * 1.1 / 100) * 100
+
+
+def _reason(
+    found: ForestSimilarity,
+    threshold: float,
+    outcome: Outcome,
+    needed: int | None,
+    *,
+    by_interval: bool,
+) -> str:
+    if math.isnan(found.spearman):
+        return "no score, as the trees of a set do not repeat themselves: it has no structure."
+    low, high = found.interval
+    score = f"the forest similarity is {found.spearman:.4f}"
+    if by_interval:
+        score += f" ({low:.4f} to {high:.4f})"
+    if outcome == "pass":
+        return f"the structure is kept: {score}, not below {threshold:.4f}."
+    if outcome == "fail":
+        return f"the structure has changed: {score}, below {threshold:.4f}."
+    more = (
+        "it is too close for any number of items: choose another tolerance"
+        if needed is None
+        else f"about {needed:,} items would decide"
+    )
+    return f"{score}, on both sides of {threshold:.4f}; {more}."
+
+
+def _caution(found: ForestSimilarity) -> str:
+    fine = next((s.similarity for s in found.by_scale if s.share == _FINE), 1.0)
+    if fine >= _FINE_KEPT:
+        return ""
+    return (
+        f"Fine structure has changed: agreement on the closest {_FINE:.0%} of pairs is {fine:.2f}. "
+        "The score weighs all pairs alike, and most are far apart."
+    )

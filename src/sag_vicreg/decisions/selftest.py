@@ -1,0 +1,146 @@
+"""What the gate would catch in a set of one's own: known changes are planted, of growing size."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sag_vicreg.decisions.gate import TOLERANCE, Decision, decide
+from sag_vicreg.decisions.settings import Settings
+from sag_vicreg.progress import track
+from sag_vicreg.structure import Forest
+from sag_vicreg.structure.damage import (
+    add_noise,
+    project,
+    quantise,
+    rotate,
+    scatter_clusters,
+    shuffle_rows,
+)
+from sag_vicreg.structure.points import as_vectors
+
+Floats = npt.NDArray[np.float64]
+
+_NOISE = (0.01, 0.1, 0.25, 0.5, 1.0, 2.0)
+_BITS = (8, 4, 2, 1)
+_SHUFFLED = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25)
+# One of so many clusters is scattered.
+_CLUSTERS = (100, 50, 20, 10, 5)
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A change that was planted, and what the gate decided.
+
+    Attributes
+    ----------
+    change, size
+        What was done, and how much of it.
+    decision
+        Of the set against its changed self.
+    """
+
+    change: str
+    size: str
+    decision: Decision
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold: the change, the outcome and the scores."""
+        low, high = self.decision.similarity.interval
+        return {
+            "change": self.change,
+            "size": self.size,
+            "outcome": self.decision.outcome,
+            "score": self.decision.similarity.spearman,
+            "interval": [low, high],
+            "neighbors_shared": self.decision.neighbors_shared,
+        }
+
+
+@dataclass(frozen=True)
+class SelfTest:
+    """What :func:`selftest` found, change by change from the smallest to the largest."""
+
+    planted: tuple[Planted, ...]
+    tolerance: float
+    settings: Settings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {
+            "tolerance": self.tolerance,
+            "settings": asdict(self.settings),
+            "planted": [each.to_dict() for each in self.planted],
+        }
+
+
+def selftest(
+    x: Any,
+    *,
+    tolerance: float = TOLERANCE,
+    settings: Settings | None = None,
+    name: str = "embeddings",
+) -> SelfTest:
+    """Plant known changes in a set and gate each: which are caught, from which size on.
+
+    Parameters
+    ----------
+    x
+        Shape (n, d), n of 50 or more.
+    tolerance, settings
+        As in :func:`gate`.
+    name
+        What to call the set in error messages.
+
+    Examples
+    --------
+    >>> x = np.repeat(np.eye(3), 20, axis=0) + np.random.default_rng(0).normal(0, 0.1, (60, 3))
+    >>> found = selftest(x, settings=Settings(trees=8))
+    >>> found.planted[0].change, found.planted[0].decision.outcome
+    ('rotation', 'pass')
+    """
+    settings = settings or Settings()
+    vectors = as_vectors(x, name)
+    old = settings.grow(vectors, name)
+    changes = list(_changes(vectors, settings.seed))
+    planted = []
+    for change, size, damage in track(changes, "planted changes"):
+        new: Forest = settings.grow(damage(), f"{name} after {change}")
+        decision = decide(
+            old, new, tolerance=tolerance, settings=settings, names=(name, f"{change}, {size}")
+        )
+        planted.append(Planted(change, size, decision))
+    return SelfTest(tuple(planted), tolerance, settings)
+
+
+def _changes(x: Floats, seed: int) -> Iterator[tuple[str, str, Callable[[], Floats]]]:
+    yield "rotation", "any", partial(rotate, x, seed=seed)
+    for share in _NOISE:
+        yield "noise", f"{share:.0%}", partial(add_noise, x, share, seed=seed)
+    for bits in _BITS:
+        yield "quantisation", f"{bits} bits", partial(quantise, x, bits)
+    for dims in _halvings(x.shape[1]):
+        yield "projection", f"to {dims}", partial(project, x, dims, seed=seed)
+    for share in _SHUFFLED:
+        yield "rows shuffled", f"{share:.1%}", partial(shuffle_rows, x, share, seed=seed)
+    for count in (each for each in _CLUSTERS if len(x) >= 10 * each):
+        # The smallest share is one cluster.
+        scatter = partial(scatter_clusters, x, _clusters(x, count, seed), 1e-9, seed=seed)
+        yield "one cluster scattered", f"1 of {count}", scatter
+
+
+def _halvings(d: int) -> Iterator[int]:
+    """Yield a half, a quarter, an eighth ... of the dimensions, down to four."""
+    while (d := d // 2) >= 4:
+        yield d
+
+
+def _clusters(x: Floats, count: int, seed: int) -> npt.NDArray[Any]:
+    from sklearn.cluster import MiniBatchKMeans
+
+    means = MiniBatchKMeans(count, random_state=seed, n_init=1, batch_size=2048)
+    labels: npt.NDArray[Any] = means.fit_predict(x)
+    return labels

@@ -1,0 +1,55 @@
+"""How a decision's forests are grown: only scores made alike compare."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sag_vicreg.errors import InputError
+from sag_vicreg.structure import Forest, ward_forest
+from sag_vicreg.structure.forest import FEWEST_ROWS, TREES, check_forest
+from sag_vicreg.structure.points import check_geometry
+
+ITEMS = 3_000
+"""Most items a decision looks at by default: its interval is then narrow enough for most."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of every forest behind a decision.
+
+    Attributes
+    ----------
+    geometry, trees, seed
+        As in :func:`~sag_vicreg.structure.ward_forest`.
+    items
+        Of more rows than this, a seeded random sample takes part.
+    """
+
+    geometry: str = "cosine"
+    trees: int = TREES
+    items: int = ITEMS
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_geometry(self.geometry)
+        check_forest(trees=self.trees, distance="size", items=self.items)
+        if self.seed < 0:
+            raise InputError(f"seed is {self.seed}: give 0 or more")
+
+    def grow(self, vectors: Any, name: str) -> Forest:
+        """Grow the forest of one set."""
+        if len(vectors) < FEWEST_ROWS:
+            raise InputError(
+                f"{name} has {len(vectors)} rows to compare: a decision needs at least "
+                f"{FEWEST_ROWS}; give files with more items in common"
+            )
+        return ward_forest(vectors, **asdict(self), name=name)
+
+
+def check_same_rows(sizes: list[int], names: list[str]) -> None:
+    """Refuse sets whose rows cannot stand for the same items."""
+    for size, name in zip(sizes, names, strict=True):
+        if size != sizes[0]:
+            raise InputError(
+                f"{names[0]} has {sizes[0]} rows and {name} has {size}: row i of both must stand "
+                "for the same item; files with ids are matched by artifacts.join"
+            )

@@ -1,0 +1,53 @@
+"""Passes over a table's pieces: one task per piece, its results taken in the order of the pieces.
+
+What a task returns depends on its piece alone, and sums are formed in one order. So a pass gives
+the same bits on one thread, on many and on other machines.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from sag_vicreg.machine import thread_count
+from sag_vicreg.progress import track
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Passes:
+    """Passes on the threads of this process.
+
+    Attributes
+    ----------
+    count : int
+        Tasks that run at the same time, and results that may wait to be taken.
+    """
+
+    def __init__(self, count: int | None = None) -> None:
+        self.count = count or thread_count()
+
+    def map(
+        self, task: Callable[[T], R], items: Iterable[T], *, bar: str | None = None
+    ) -> Iterator[R]:
+        """Yield ``task(item)`` of each item in their order; few results exist at a time."""
+        every = list(items)
+        results = self._results(task, every)
+        return track(results, bar, len(every)) if bar else results
+
+    def _results(self, task: Callable[[T], R], items: list[T]) -> Iterator[R]:
+        if self.count == 1:
+            yield from map(task, items)
+            return
+        with ThreadPoolExecutor(self.count) as pool:
+            waiting: deque[Callable[[], R]] = deque()
+            try:
+                for item in items:
+                    waiting.append(pool.submit(task, item).result)
+                    if len(waiting) > self.count:
+                        yield waiting.popleft()()
+                while waiting:
+                    yield waiting.popleft()()
+            finally:
+                pool.shutdown(cancel_futures=True)

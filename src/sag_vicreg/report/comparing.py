@@ -1,0 +1,128 @@
+"""Which models of a page are compared with one another, and what came out."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sag_vicreg.errors import InputError
+from sag_vicreg.progress import track
+from sag_vicreg.report.points import Points
+from sag_vicreg.report.sources import Model
+from sag_vicreg.report.tables import Card, ScoreRow, interval_of, number, written
+from sag_vicreg.scores import COPHENETIC, FOREST, at_closest, measure_of
+from sag_vicreg.structure import (
+    Comparison,
+    Movements,
+    Neighborhood,
+    compare,
+    movements,
+    neighborhood,
+    verdict,
+)
+from sag_vicreg.structure.comparing import FEWEST_FOR_HALVES
+
+MOST_PAIRS = 15
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two models: their scores for tables, and what they say first."""
+
+    scores: ScoreRow
+    verdict: str
+    cards: tuple[Card, ...] = ()
+    moved: Movements | None = None
+    """Of the first pair, which the page opens with."""
+
+    @property
+    def name(self) -> str:
+        """What the pair is called."""
+        return self.scores.name
+
+
+def half_pairs(models: Sequence[Model]) -> dict[str, tuple[int, int]]:
+    """Find runs that differ only in which half of the classes they saw, by the name of both."""
+    halves: dict[str, dict[str, int]] = defaultdict(dict)
+    names: dict[str, str] = {}
+    for place, model in enumerate(models):
+        if model.recipe is None or model.recipe.dataset.classes not in ("first", "second"):
+            continue
+        half = str(model.recipe.dataset.classes)
+        dataset = model.recipe.dataset.model_copy(update={"classes": "all"})
+        key = model.recipe.model_copy(update={"dataset": dataset}).digest()
+        halves[key][half] = place
+        names[key] = model.name.replace(f", {half} half", "")
+    return {
+        names[key]: (places["first"], places["second"])
+        for key, places in halves.items()
+        if len(places) == 2
+    }
+
+
+def model_pairs(models: Sequence[Model]) -> dict[str, tuple[int, int]]:
+    """Pair the halves of each method, or every two models where there are no halves."""
+    pairs = half_pairs(models)
+    if not pairs:
+        pairs = {
+            f"{models[a].name} and {models[b].name}": (a, b)
+            for a in range(len(models))
+            for b in range(a + 1, len(models))
+        }
+    return dict(list(pairs.items())[:MOST_PAIRS])
+
+
+def compare_models(
+    points: Points,
+    pairs: Mapping[str, tuple[int, int]],
+    *,
+    trees: int,
+    half_samples: int,
+    seed: int,
+) -> list[Compared]:
+    """Compare each pair of models: forests, neighbours, CKA and the paper's five numbers."""
+    rows = []
+    for name, (a, b) in track(list(pairs.items()), "comparing models"):
+        try:
+            found = compare(
+                points.vectors[a],
+                points.vectors[b],
+                trees=trees,
+                half_samples=half_samples if len(points) >= FEWEST_FOR_HALVES else 0,
+                seed=seed,
+                names=(points.models[a].name, points.models[b].name),
+            )
+        except InputError as error:
+            # Constant or zero vectors have no correlation; the rest of the page can still be shown.
+            rows.append(Compared(ScoreRow(name, {}), f"Not compared: {error}"))
+            continue
+        compared = _compared(name, found, neighborhood(*found.trees), points.noun)
+        if not rows and found.forests is not None:
+            compared = replace(compared, moved=movements(*found.forests))
+        rows.append(compared)
+    return rows
+
+
+def _compared(name: str, found: Comparison, near: Neighborhood, noun: str) -> Compared:
+    values = found.flat() | {"cka": near.cka}
+    if near.shared is not None:
+        values["neighbors.shared"] = near.shared
+    if found.forest is not None and FOREST in values:
+        values |= {at_closest(scale.share): scale.similarity for scale in found.forest.by_scale}
+    own = [f"self-score: {number(value)}" for value in found.self_scores]
+    scores = ScoreRow(
+        name,
+        values,
+        halves={} if found.half_samples is None else found.half_samples.flat(),
+        notes=dict(zip(COPHENETIC, own, strict=True)),
+    )
+    notes = {
+        FOREST: f"{interval_of(scores)} (95%)",
+        "neighbors.shared": f"of each {noun}’s {near.neighbors} nearest",
+        "cka": "mostly the largest directions",
+    }
+    cards = tuple(
+        Card(measure_of(key).title, written(key, values[key]), note)
+        for key, note in notes.items()
+        if key in values
+    )
+    return Compared(scores, verdict(found, shared_neighbors=near.shared), cards)

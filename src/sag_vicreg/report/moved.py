@@ -1,0 +1,154 @@
+"""What moved between the two models a page compares first, for its section of that name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sag_vicreg.report.flow import Bar, DrawnFlow, draw_flow
+from sag_vicreg.report.points import Points
+from sag_vicreg.report.tables import Cell, PageRow, PageTable
+from sag_vicreg.structure import Branch, Movements
+
+_MOVERS, _NEAR, _CLASSES, _EXAMPLES = 60, 6, 12, 4
+
+
+@dataclass(frozen=True)
+class Node:
+    """A bar with what stands beside it: its name, a line about it, rows to show."""
+
+    bar: Bar
+    name: str
+    about: str
+    fate: str
+    examples: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The section: its first sentence, the flow, a table of classes, and the items that moved."""
+
+    models: tuple[str, str]
+    sentence: str
+    flow: DrawnFlow
+    old: tuple[Node, ...]
+    new: tuple[Node, ...]
+    ribbons: tuple[tuple[str, str, str], ...]
+    """Path, colour and words of each ribbon."""
+    classes: PageTable | None
+    movers: tuple[Mapping[str, Any], ...]
+    total: int
+
+
+def build_moved(
+    points: Points, rows: NDArray[np.intp], moved: Movements, models: tuple[str, str]
+) -> Moved:
+    """Describe what moved; items are named by their places among the ``rows`` the page shows."""
+    shown = {int(row): place for place, row in enumerate(rows)}
+    flow = draw_flow(moved.flow.counts)
+    unresolved = moved.flow.counts[-1].sum(), moved.flow.counts[:, -1].sum()
+    old = [_node(bar, moved.flow.old, points, shown, unresolved[0]) for bar in flow.old]
+    new = [_node(bar, moved.flow.new, points, shown, unresolved[1]) for bar in flow.new]
+    rest = (len(moved.flow.old), len(moved.flow.new))
+    names = [
+        {rest[side] if node.bar.branch is None else node.bar.branch: node.name for node in nodes}
+        for side, nodes in enumerate((old, new))
+    ]
+    ribbons = tuple(
+        (
+            each.path,
+            each.color,
+            f"{each.count:,} {points.noun}s: {names[0][each.source]} → {names[1][each.target]}",
+        )
+        for each in flow.ribbons
+    )
+    return Moved(
+        models=models,
+        sentence=_sentence(moved, points.noun),
+        flow=flow,
+        old=tuple(old),
+        new=tuple(new),
+        ribbons=ribbons,
+        classes=_classes(points, moved),
+        movers=tuple(_mover(moved, place, points, shown) for place in moved.movers(_MOVERS)),
+        total=int(moved.moved.sum()),
+    )
+
+
+def _sentence(moved: Movements, noun: str) -> str:
+    fates = [branch.fate for branch in moved.branches]
+    counted = ", ".join(f"{fates.count(fate)} {fate}" for fate in dict.fromkeys(fates))
+    branches = f" Of {len(fates)} branches that recur in the first model’s trees: {counted}."
+    return (
+        f"{moved.moved.sum():,} of {len(moved.rows):,} {noun}s changed their place by more than "
+        f"their neighbours did.{branches if fates else ''}"
+    )
+
+
+def _node(
+    bar: Bar,
+    branches: tuple[Branch, ...],
+    points: Points,
+    shown: Mapping[int, int],
+    unresolved: int,
+) -> Node:
+    if bar.branch is None:
+        return Node(
+            bar, "not resolved", f"{unresolved:,} {points.noun}s in no branch that recurs", "", ()
+        )
+    branch = branches[bar.branch]
+    about = f"{branch.size:,} {points.noun}s, in {branch.support:.0%} of trees"
+    examples = [shown[int(row)] for row in branch.rows if int(row) in shown][:_EXAMPLES]
+    return Node(bar, _name(branch, points), about, branch.fate or "", tuple(examples))
+
+
+def _name(branch: Branch, points: Points) -> str:
+    """Name a branch by its classes, or by the row at its centre."""
+    if points.labels is not None:
+        labels, counts = np.unique(points.labels[branch.rows], return_counts=True)
+        first = np.argsort(-counts, kind="stable")[:2]
+        shares = [(points.classes[labels[k]], counts[k] / branch.size) for k in first]
+        if shares[0][1] >= 0.8 or len(shares) == 1:
+            return str(shares[0][0])
+        return ", ".join(f"{name} {share:.0%}" for name, share in shares)
+    row = int(branch.rows[0])
+    return f"like {points.describe(row)}"
+
+
+def _classes(points: Points, moved: Movements) -> PageTable | None:
+    if points.labels is None:
+        return None
+    names = np.array(points.classes)[points.labels]
+    found = [each for each in moved.by_class(names) if each.moved > 0][:_CLASSES]
+    rows = [
+        PageRow(
+            each.label,
+            (
+                Cell(f"{each.items:,}"),
+                Cell(f"{each.moved:.0%}"),
+                Cell(f"{each.similarity:.2f}"),
+                Cell(f"{each.neighbors_lost:.0%}"),
+            ),
+        )
+        for each in found
+    ]
+    columns = (f"{points.noun}s", "moved", "place kept", "neighbours lost")
+    return PageTable("Classes that moved most", "", "class", columns, tuple(rows)) if rows else None
+
+
+def _mover(
+    moved: Movements, place: int, points: Points, shown: Mapping[int, int]
+) -> Mapping[str, Any]:
+    def item(row: int) -> dict[str, Any]:
+        label = None if points.labels is None else points.classes[points.labels[row]]
+        return {"point": shown.get(int(row)), "name": points.describe(int(row)), "class": label}
+
+    return {
+        **item(moved.rows[place]),
+        "motion": round(float(moved.motion[place]), 3),
+        "lost": round(float(moved.neighbors_lost[place]), 3),
+        "old": [item(row) for row in moved.old_neighbors[place][:_NEAR]],
+        "new": [item(row) for row in moved.new_neighbors[place][:_NEAR]],
+    }

@@ -1,0 +1,198 @@
+"""The paper's figures: what each is drawn from, gathered from run folders and saved results.
+
+What a figure shows is computed once and can be kept as a file (:mod:`sag_vicreg.figures.data`),
+from which it is drawn again without the models and without PyTorch.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sag_vicreg.artifacts import Result, Run
+from sag_vicreg.errors import InputError, require_train_extra, unknown_name
+from sag_vicreg.figures.centroids import Centroids
+from sag_vicreg.figures.data import SUFFIX, FigureData
+from sag_vicreg.figures.pairs import ImagePairs
+from sag_vicreg.figures.query import Query
+from sag_vicreg.figures.reconstructions import Reconstructions
+from sag_vicreg.figures.separability import Separability, separability
+from sag_vicreg.figures.unseen_cluster import UnseenCluster
+from sag_vicreg.recipes import METHOD_LABELS, Recipe
+from sag_vicreg.reproduce.declarations import ImageSet
+from sag_vicreg.reproduce.rand_figures import (
+    draw_rand_clusters,
+    draw_rand_levels,
+    rand_results,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+# Models of these are shown on Caltech-256, as in the paper's figure 6.
+_OF_PHOTOGRAPHS = ("imagenet100", "imagenet1k", "cifar100", "caltech256")
+
+
+@dataclass(frozen=True)
+class FigureSources:
+    """What a figure is drawn from: run folders, and the images they embed where it needs any."""
+
+    runs: Sequence[Path] = ()
+    dataset: str | None = None
+    classes: str | None = None
+    query: str | None = None
+    seed: int = 0
+    count: int = 5
+
+
+def _recipe(folder: Path) -> Recipe:
+    return Run.open(folder).read_recipe()
+
+
+def _label(recipe: Recipe) -> str:
+    return METHOD_LABELS[recipe.method.name]
+
+
+def _need_runs(sources: FigureSources, least: int, figure: str) -> tuple[list[Run], list[Recipe]]:
+    if len(sources.runs) < least:
+        what = "a run folder" if least == 1 else "the run folders of two or more models"
+        raise InputError(
+            f"figure {figure} is drawn from {what} and {len(sources.runs)} given: "
+            f"`sag-vicreg figure {figure} {' '.join(['RUN'] * least)}`"
+        )
+    require_train_extra(f"figure {figure}")
+    return [Run(folder) for folder in sources.runs], [_recipe(folder) for folder in sources.runs]
+
+
+def _need_one_run(sources: FigureSources, figure: str) -> tuple[Run, Recipe]:
+    runs, recipes = _need_runs(sources, 1, figure)
+    if len(runs) > 1:
+        raise InputError(f"figure {figure} is drawn from one run folder: name one at a time")
+    return runs[0], recipes[0]
+
+
+def _unseen_images(sources: FigureSources, recipe: Recipe) -> ImageSet:
+    """Return what the user asked for; else the half of the classes the model has not seen.
+
+    Of a dataset the model was not trained on that is all of them.
+    """
+    dataset, trained_on = sources.dataset or recipe.dataset.name, recipe.dataset.classes
+    other_half = {"first": "second", "second": "first"}
+    halved = dataset == recipe.dataset.name and isinstance(trained_on, str)
+    unseen = other_half.get(str(trained_on), "all") if halved else "all"
+    return ImageSet(dataset, sources.classes or unseen)
+
+
+def _trained_on(recipe: Recipe) -> str:
+    half = recipe.dataset.classes
+    return recipe.dataset.name + (f", {half} half" if half in ("first", "second") else "")
+
+
+def _with_runs(titles: Sequence[str], folders: Sequence[Path]) -> list[str]:
+    """Name each run by its title and its folder, by the whole path where folders' names agree."""
+    names = [folder.resolve().name for folder in folders]
+    shown = names if len(set(names)) == len(names) else [str(folder) for folder in folders]
+    return [f"{title} ({name})" for title, name in zip(titles, shown, strict=True)]
+
+
+def _spectral(sources: FigureSources) -> UnseenCluster:
+    require_train_extra("figure spectral")
+    from sag_vicreg.reproduce.unseen_cluster import unseen_cluster
+
+    return unseen_cluster(seed=sources.seed)
+
+
+def _query(sources: FigureSources) -> Query:
+    from sag_vicreg.reproduce.query import rank_images
+
+    runs, recipes = _need_runs(sources, 2, "query")
+    return rank_images(
+        runs,
+        _with_runs([_label(recipe) for recipe in recipes], sources.runs),
+        _unseen_images(sources, recipes[0]),
+        split_seed=recipes[0].dataset.seed,
+        query=sources.query,
+        count=sources.count,
+        seed=sources.seed,
+    )
+
+
+def _pairs(sources: FigureSources) -> ImagePairs:
+    from sag_vicreg.reproduce.walks import walk_pairs
+
+    run, recipe = _need_one_run(sources, "pairs")
+    return walk_pairs(run, _label(recipe), count=sources.count, seed=sources.seed)
+
+
+def _centroids(sources: FigureSources) -> Centroids:
+    from sag_vicreg.reproduce.centroids import lay_out_centroids
+
+    runs, recipes = _need_runs(sources, 1, "centroids")
+    trained_on = recipes[0].dataset.name
+    # The paper shows classes of another dataset; a model of anything else shows its own.
+    shown = sources.dataset or ("caltech256" if trained_on in _OF_PHOTOGRAPHS else trained_on)
+    images = _unseen_images(replace(sources, dataset=shown), recipes[0])
+    titles = [f"{_label(recipe)}, trained on {_trained_on(recipe)}" for recipe in recipes]
+    if len(set(titles)) < len(titles):
+        titles = _with_runs(titles, sources.runs)
+    return lay_out_centroids(runs, titles, images, seed=sources.seed)
+
+
+def _reconstructions(sources: FigureSources) -> Reconstructions:
+    from sag_vicreg.reproduce.reconstructions import reconstruct
+
+    run, _ = _need_one_run(sources, "reconstructions")
+    return reconstruct(run, count=sources.count, seed=sources.seed)
+
+
+COMPUTED: Mapping[str, tuple[type[FigureData], Callable[[FigureSources], FigureData]]] = {
+    "spectral": (UnseenCluster, _spectral),
+    "query": (Query, _query),
+    "pairs": (ImagePairs, _pairs),
+    "separability": (Separability, lambda sources: separability(seed=sources.seed)),
+    "centroids": (Centroids, _centroids),
+    "reconstructions": (Reconstructions, _reconstructions),  # not the paper's: an MAE's progress
+}
+"""Figures whose data is computed: what holds it, and what computes it."""
+FROM_RESULTS: Mapping[str, "Callable[[Sequence[Result]], Figure]"] = {
+    "rand-levels": draw_rand_levels,
+    "rand-clusters": draw_rand_clusters,
+}
+"""Figures of saved results."""
+# The numbers printed in the paper.
+NUMBERS = {
+    "1": "spectral",
+    "2": "query",
+    "3": "pairs",
+    "4a": "rand-levels",
+    "4b": "rand-clusters",
+    "5": "separability",
+    "6": "centroids",
+}
+
+
+def figure_name(name: str) -> str:
+    """Return the figure of this name or printed number; refuse what is neither."""
+    found = NUMBERS.get(name, name)
+    if found not in COMPUTED and found not in FROM_RESULTS:
+        raise unknown_name("figure", name, [*COMPUTED, *FROM_RESULTS, *NUMBERS])
+    return found
+
+
+def draw_figure(name: str, sources: FigureSources, *, keep: Path | None = None) -> "Figure":
+    """Draw a figure by its name or its printed number.
+
+    Where its data is computed, it is written to ``keep``; given the path of such a file instead of
+    run folders, the figure is drawn from that.
+    """
+    name = figure_name(name)
+    if name in FROM_RESULTS:
+        return FROM_RESULTS[name](rand_results(sources.runs))
+    holder, compute = COMPUTED[name]
+    if len(sources.runs) == 1 and sources.runs[0].suffix == SUFFIX:
+        return holder.read(sources.runs[0]).draw()
+    data = compute(sources)
+    if keep is not None:
+        data.write(keep)
+    return data.draw()

@@ -1,0 +1,104 @@
+"""How long a training will take: its steps, times the seconds of a step measured here and now."""
+
+import csv
+import hashlib
+import json
+import statistics
+import tempfile
+from pathlib import Path
+
+from sag_vicreg.artifacts import Run
+from sag_vicreg.recipes import Recipe, find_dataset
+from sag_vicreg.reproduce.store import Store
+
+MEASURED_STEPS = 12
+WARMUP_STEPS = 4
+# What a step of the CPU scale is meant to take.
+UNMEASURED_STEP = 0.15
+
+
+def steps_of(recipe: Recipe) -> int:
+    """Return a training's optimiser steps; epochs are counted by the dataset's nominal size."""
+    entry = find_dataset(recipe.dataset.name)
+    images = (entry and entry.train_images) or 10_000
+    # The paper's halves hold about half of them.
+    if recipe.dataset.classes in ("first", "second"):
+        images //= 2
+    images = min(images, recipe.dataset.max_images or images)
+    batches = images // (recipe.batch_size * recipe.accumulate)
+    # Fewer images than a batch are refused by the training itself, with the remedy.
+    return max(1, recipe.schedule.total_steps(batches))
+
+
+def step_shape(recipe: Recipe, threads: int | None) -> str:
+    """Address what decides a step's time: architecture, method, batch, image size, threads."""
+    content = recipe.model_dump(
+        mode="json",
+        include={"backbone", "method", "views", "batch_size", "accumulate", "precision"},
+    )
+    content["image_size"] = recipe.dataset.image_size
+    content["optimizer"] = recipe.optimizer.name
+    content["threads"] = threads
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def rehearsal(recipe: Recipe, steps: int) -> Recipe:
+    """Return the same training for a few steps on drawn images: no dataset needed, no measures."""
+    batches = recipe.batch_size * recipe.accumulate
+    return Recipe.model_validate(
+        recipe.model_dump()
+        | {
+            "dataset": {
+                "name": "shapes",
+                "image_size": recipe.dataset.image_size,
+                "max_images": max(2 * batches, 96),
+            },
+            "schedule": {"steps": steps, "warmup_share": 0.0},
+            # Every training measures itself when it ends: here of as few images as can be.
+            "monitor": {
+                "log_every": 1,
+                "checkpoint_every": steps,
+                "measure_every": 10 * steps,
+                "probe_images": 48,
+            },
+        }
+    )
+
+
+def measure_step(recipe: Recipe, *, threads: int | None = None) -> float:
+    """Train a few real steps and return the median seconds of one, the first ones left out.
+
+    ``threads`` is how many a worker would have; None leaves them as they are.
+    """
+    import torch
+
+    from sag_vicreg.training import train
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
+    try:
+        with tempfile.TemporaryDirectory(prefix="sag-vicreg-") as folder:
+            run = train(rehearsal(recipe, MEASURED_STEPS), Path(folder) / "run")
+            rates = _images_per_second(run)
+    finally:
+        torch.set_num_threads(before)
+    return recipe.batch_size * recipe.accumulate / statistics.median(rates[WARMUP_STEPS:])
+
+
+def _images_per_second(run: Run) -> list[float]:
+    with run.metrics.open(encoding="utf-8", newline="") as file:
+        return [float(row["images_per_second"]) for row in csv.DictReader(file)]
+
+
+def seconds_of(recipe: Recipe, store: Store, threads: int | None) -> float:
+    """Estimate a training's seconds in so many threads; a step is measured once and remembered."""
+    shape = step_shape(recipe, threads)
+    if shape not in store.step_seconds():
+        store.remember_step(shape, measure_step(recipe, threads=threads))
+    return expected_seconds(recipe, store, threads)
+
+
+def expected_seconds(recipe: Recipe, store: Store, threads: int | None) -> float:
+    """Return the same from what is remembered, without measuring: good enough for a bar."""
+    step = store.step_seconds().get(step_shape(recipe, threads), UNMEASURED_STEP)
+    return step * steps_of(recipe)

@@ -1,0 +1,79 @@
+"""Forest similarity of two models: over the images whose embeddings are published.
+
+The vectors are rounded to float16 first, as they are published: whoever has the two files gets the
+same scores as whoever has the two models.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from sag_vicreg.artifacts import Embeddings, Result, as_half, join
+from sag_vicreg.reproduce.embedding import known_embeddings
+from sag_vicreg.reproduce.plan import Evaluation
+from sag_vicreg.reproduce.store import Store
+
+
+def forest_scores(
+    first: Embeddings, second: Embeddings, *, geometry: str, forest: Mapping[str, Any]
+) -> dict[str, float]:
+    """Return the scores of two models' forests, flat; none where the images are too few.
+
+    Parameters
+    ----------
+    first, second
+        Embeddings of the same images, matched by id.
+    geometry
+        Of the trees.
+    forest
+        ``trees`` and ``distance``, as :func:`~sag_vicreg.structure.ward_forest` takes them.
+    """
+    from sag_vicreg.structure import forest_similarity, ward_forest
+    from sag_vicreg.structure.forest import FEWEST_ROWS
+
+    first, second = join([first, second], ("the first model", "the second model")).sets
+    if len(first) < FEWEST_ROWS:
+        return {}
+    return forest_similarity(
+        *(
+            ward_forest(
+                as_half(each.vectors),
+                geometry=geometry,
+                trees=forest["trees"],
+                distance=forest["distance"],
+            )
+            for each in (first, second)
+        )
+    ).flat()
+
+
+def lacks_forest(planned: Evaluation, result: Result) -> bool:
+    """Whether a result was made without the forest its evaluation asks for."""
+    wanted = planned.options.get("forest")
+    return wanted is not None and result.failure is None and result.options.get("forest") != wanted
+
+
+def complete_forests(
+    evaluations: Iterable[Evaluation],
+    store: Store,
+    note: Callable[[str], None] = lambda line: None,
+) -> None:
+    """Add forest scores to finished results that lack them, wherever embeddings are at hand.
+
+    Nothing is trained for it. The completed result has the address it had and goes into the store's
+    own folder.
+    """
+    known = store.results()
+    for planned in {e.key: e for e in evaluations}.values():
+        result = known.get(planned.key)
+        if result is None or not lacks_forest(planned, result):
+            continue
+        sets = [known_embeddings(recipe, planned.images, store) for recipe in planned.recipes]
+        if any(each is None for each in sets):
+            continue
+        first, second = (each for each in sets if each is not None)
+        options = planned.options
+        scores = forest_scores(
+            first, second, geometry=options["geometry"], forest=options["forest"]
+        )
+        result.with_forest(scores, options["forest"]).write(store.results_folder)
+        note(f"done: forest of {planned.label}")

@@ -1,0 +1,164 @@
+"""Tables as Markdown, CSV and LaTeX: best in bold, second underlined, gain in the last row."""
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from sag_vicreg.errors import unknown_name
+from sag_vicreg.reproduce.tables import Row, Table
+from sag_vicreg.scores import Score
+
+
+@dataclass(frozen=True)
+class _Markup:
+    """How a language writes what a table has; braces hold the place of the text."""
+
+    bold: str
+    underline: str
+    plus_minus: str
+    percent: str
+    paper: str
+    missing: str
+
+
+_MARKDOWN = _Markup("**{}**", "<u>{}</u>", " ± ", " %", "*{}, paper*", "—")
+_LATEX = _Markup(r"\textbf{{{}}}", r"\underline{{{}}}", r" $\pm$ ", r"\%", r"\quad (paper)", "--")
+_ESCAPED = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "±": r"$\pm$", "—": "--"}
+
+
+def _seeds_differ(table: Table) -> bool:
+    runs = {score.runs for row in table.rows for score in row.scores if score is not None}
+    return len(runs) > 1
+
+
+def _seeds_note(table: Table) -> str:
+    scores = [score for row in table.rows for score in row.scores if score is not None]
+    if not scores:
+        return "Nothing is finished yet."
+    spread = any(score.deviation is not None for score in scores)
+    mean = "Mean ± standard deviation" if spread else "Mean"
+    if _seeds_differ(table):
+        return f"{mean} over as many seeds as stand in brackets."
+    count = scores[0].runs
+    return "One seed." if count == 1 else f"{mean} over {count} seeds."
+
+
+def _notes(table: Table) -> tuple[str, ...]:
+    return (_seeds_note(table), *table.notes) if table.averaged else table.notes
+
+
+def _number(score: Score | None, table: Table, markup: _Markup) -> str:
+    if score is None:
+        return markup.missing
+    # Correlations and shares to three digits, percentages to two, seconds and megabytes whole.
+    digits = 0 if abs(score.mean) >= 100 else 2 if table.percent else 3
+    text = f"{score.mean:.{digits}f}"
+    if score.deviation is not None:
+        text += f"{markup.plus_minus}{score.deviation:.{digits}f}"
+    return text
+
+
+def _cell(table: Table, row: Row, column: int, markup: _Markup) -> str:
+    score = row.scores[column]
+    text = _number(score, table, markup)
+    if score is not None and _seeds_differ(table):
+        text += f" [{score.runs}]"
+    best, second = table.standing(column)
+    if score is None or row.method not in (best, second):
+        return text
+    return (markup.bold if row.method == best else markup.underline).format(text)
+
+
+def _body(table: Table, markup: _Markup) -> Iterator[tuple[str, list[str]]]:
+    """Write every row: its label and its cells."""
+    columns = range(len(table.columns))
+    for row in table.rows:
+        yield row.label, [_cell(table, row, column, markup) for column in columns]
+        if row.paper:
+            printed = [_number(score, table, markup) for score in row.paper]
+            yield markup.paper.format(row.label), printed
+    gains = [table.gain(column) for column in columns]
+    if any(gain is not None for gain in gains):
+        cells = [markup.missing if g is None else f"{g:+.1f}{markup.percent}" for g in gains]
+        yield "Overhead" if table.lower_is_better else "Gain", cells
+
+
+def to_markdown(table: Table) -> str:
+    """Render as GitHub-flavoured Markdown; the second best is underlined by ``<u>``."""
+    groups = list(dict.fromkeys(column.group for column in table.columns))
+    title = table.title
+    headings = [f"{c.group} {c.heading}".strip() for c in table.columns]
+    if len(groups) == 1:
+        # One group has no need to repeat itself over every column.
+        title = f"{title}: {groups[0]}" if groups[0] else title
+        headings = [column.heading for column in table.columns]
+    lines = [
+        f"**{title}**",
+        "",
+        f"| | {' | '.join(headings)} |",
+        f"|---|{'---:|' * len(headings)}",
+    ]
+    lines += [f"| {label} | {' | '.join(cells)} |" for label, cells in _body(table, _MARKDOWN)]
+    lines += ["", " ".join(_notes(table))]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+_CSV_COLUMNS = (
+    *("table", "group", "score", "method"),
+    *("mean", "deviation", "runs", "paper_mean", "paper_deviation"),
+)
+
+
+def to_csv(table: Table) -> str:
+    """Render one line per score, full precision: what a script would read."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_CSV_COLUMNS)
+    for row in table.rows:
+        for index, column in enumerate(table.columns):
+            ours = row.scores[index] or Score(float("nan"))
+            paper = (row.paper[index] if row.paper else None) or Score(float("nan"))
+            values = (ours.mean, ours.deviation, ours.runs, paper.mean, paper.deviation)
+            writer.writerow(
+                [table.name, column.group, column.key, row.method]
+                + ["" if value is None or value != value else repr(value) for value in values]
+            )
+    return out.getvalue()
+
+
+def _escape(text: str) -> str:
+    return "".join(_ESCAPED.get(character, character) for character in text)
+
+
+def to_latex(table: Table) -> str:
+    """Render as a ``booktabs`` table, columns grouped as in the paper."""
+    groups = [(name, len(list(cols))) for name, cols in groupby(table.columns, lambda c: c.group)]
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{_escape(table.title)}}}",
+        rf"\begin{{tabular}}{{l{'|'.join('c' * size for _, size in groups)}}}",
+        r"\toprule",
+    ]
+    if any(name for name, _ in groups):
+        spans = [rf"\multicolumn{{{size}}}{{c}}{{{_escape(name)}}}" for name, size in groups]
+        lines.append(rf" & {' & '.join(spans)} \\")
+    lines += [rf" & {' & '.join(_escape(c.heading) for c in table.columns)} \\", r"\midrule"]
+    for label, cells in _body(table, _LATEX):
+        lines.append(rf"{_escape(label)} & {' & '.join(cells)} \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [rf"\par\smallskip {_escape(' '.join(_notes(table)))}", r"\end{table}"]
+    return "\n".join(lines) + "\n"
+
+
+_FORMATS = {"markdown": to_markdown, "csv": to_csv, "latex": to_latex}
+SUFFIXES = {"markdown": ".md", "csv": ".csv", "latex": ".tex"}
+
+
+def render(table: Table, style: str) -> str:
+    """Render ``table`` as ``markdown``, ``csv`` or ``latex``."""
+    if style not in _FORMATS:
+        raise unknown_name("format", style, _FORMATS)
+    return _FORMATS[style](table)

@@ -1,0 +1,78 @@
+"""Figures 4a and 4b from saved results: Rand index by level and by number of clusters."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sag_vicreg.artifacts import Result, Run, read_results
+from sag_vicreg.errors import InputError
+from sag_vicreg.hierarchy import load_hierarchy
+from sag_vicreg.recipes import METHOD_LABELS
+from sag_vicreg.reproduce.tables import average, of_method
+from sag_vicreg.scores import BY_CLUSTERS, CLUSTER_COUNTS, MEASURES, at_clusters, at_level
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from sag_vicreg.figures.levels import Curve
+
+
+def rand_results(folders: Sequence[Path]) -> list[Result]:
+    """Read what `reproduce fig4a` has left in its folder, or what was published."""
+    for folder in folders:
+        if Run(folder).recipe.is_file():
+            raise InputError(
+                f"{folder} is a run folder, and this figure is drawn from results: name a folder "
+                "that `sag-vicreg reproduce fig4a` wrote"
+            )
+    # A reproduction keeps other files beside its results.
+    places = [own if (own := folder / "results").is_dir() else folder for folder in folders]
+    found = [r for r in read_results(places).values() if r.kind == "rand" and r.failure is None]
+    if not found:
+        where = ", ".join(map(str, folders)) or "nowhere"
+        raise InputError(f"no Rand results in {where}: `sag-vicreg reproduce fig4a` makes them")
+    if len({result.images["dataset"] for result in found}) > 1:
+        raise InputError("the Rand results are of several datasets: name one folder a dataset")
+    return found
+
+
+def _curves(results: Sequence[Result], keys: Sequence[str]) -> "list[Curve]":
+    from sag_vicreg.figures.levels import Curve
+
+    curves = []
+    for method, title in METHOD_LABELS.items():
+        mine = of_method(results, method)
+        scores = [score for key in keys if (score := average(mine, key)) is not None]
+        if scores:
+            curves.append(Curve(title, scores))
+    return curves
+
+
+def draw_rand_levels(results: Sequence[Result]) -> "Figure":
+    """Figure 4a: as many clusters as the level has classes."""
+    from sag_vicreg.figures.levels import draw_panels, level_panel
+
+    hierarchy = load_hierarchy(results[0].images["dataset"])
+    levels = range(1, hierarchy.n_levels + 1)
+    sizes = [len(hierarchy.names_at(level)) for level in levels]
+    panels = [
+        level_panel(
+            MEASURES[measure], _curves(results, [at_level(measure, n) for n in levels]), sizes
+        )
+        for measure in BY_CLUSTERS
+    ]
+    return draw_panels(panels)
+
+
+def draw_rand_clusters(results: Sequence[Result]) -> "Figure":
+    """Figure 4b: the finest level against a range of cluster counts."""
+    from sag_vicreg.figures.levels import count_panel, draw_panels
+
+    counts = [n for n in CLUSTER_COUNTS if at_clusters("rand", n) in results[0].scores]
+    panels = [
+        count_panel(
+            MEASURES[measure], _curves(results, [at_clusters(measure, n) for n in counts]), counts
+        )
+        for measure in BY_CLUSTERS
+    ]
+    return draw_panels(panels)

@@ -1,0 +1,180 @@
+"""Forests over a table of any size: Ward trees of anchors and other rows, kept as the anchors' own.
+
+Every tree is of a uniform random sample of the table, so the number of rows enters only through
+reading them. A pair of anchors is in every tree, so its average settles after a few.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sag_vicreg.artifacts import EmbeddingTable
+from sag_vicreg.artifacts.embedding_tables import BLOCK_BYTES
+from sag_vicreg.artifacts.table_files import Piece
+from sag_vicreg.errors import InputError
+from sag_vicreg.machine import release_memory, resident_bytes
+from sag_vicreg.passes import Passes
+from sag_vicreg.progress import progress_bar
+from sag_vicreg.structure.anchors import Chosen
+from sag_vicreg.structure.arrays import Ints
+from sag_vicreg.structure.forest import Forest, merge_values
+from sag_vicreg.structure.kernels import kernel
+from sag_vicreg.structure.memory import gigabytes, tree_bytes
+from sag_vicreg.structure.parallel import OneThread, Workers
+from sag_vicreg.structure.points import as_points
+from sag_vicreg.structure.ward import grow_tree
+
+Vectors = npt.NDArray[Any]
+
+# Copies of a block that exist while it is read: encoded, decoded, as an array, what is kept of it.
+_COPIES = 8
+
+
+def anchored_forests(
+    table: EmbeddingTable,
+    chosen: Chosen,
+    passes: Passes,
+    *,
+    geometry: str,
+    distance: str,
+    memory: int | None = None,
+) -> list[Forest]:
+    """Grow the trees of each set of anchors, reading the rows as often as ``memory`` requires.
+
+    The trees are the same whatever the memory: less of it means more passes over the table.
+    """
+    plan = chosen.plan
+    order = np.empty((plan.sets, plan.trees, plan.anchors), np.int32)
+    value = np.empty((plan.sets, plan.trees, plan.anchors - 1), np.int32)
+    with (
+        Workers(plan.leaves) as workers,
+        progress_bar(f"trees of {table.name}", plan.splits) as advance,
+    ):
+        for splits in _groups(table, chosen, geometry, memory, workers.count):
+            items = _items(chosen, splits)
+            vectors = gather(table, chosen.rows[items], passes)
+
+            def grow(split: int, items: Ints = items, vectors: Vectors = vectors) -> None:
+                for which, number, members in chosen.trees(split):
+                    shuffled = np.random.default_rng([plan.seed, 6, which, number]).permutation(
+                        plan.leaves
+                    )
+                    rows = vectors[np.searchsorted(items, members[shuffled])]
+                    points = as_points(rows.astype(np.float64), geometry, table.name)
+                    tree = grow_tree(points, geometry, OneThread())
+                    kernel("forest").prune(
+                        shuffled[tree.leaf_order].astype(np.int32),
+                        merge_values(tree, distance)[tree.boundaries],
+                        0,
+                        plan.anchors,
+                        leaves := np.empty(plan.leaves, np.uint32),
+                        above := np.empty(plan.leaves, np.int32),
+                        np.empty(plan.anchors, np.int64),
+                    )
+                    order[which, number] = leaves[: plan.anchors]
+                    value[which, number] = above[: plan.anchors - 1]
+                advance(1)
+
+            workers.map(grow, splits)
+    return [
+        Forest(
+            geometry=geometry,
+            distance=distance,
+            seed=plan.seed,
+            n_rows=plan.rows,
+            items=chosen.keys[chosen.anchors[which]].view(np.int64),
+            order=order[which],
+            value=value[which],
+            half=np.empty((0, plan.anchors), np.int8),
+            points=np.empty((0, table.dimensions)),
+            leaves=plan.leaves,
+        )
+        for which in range(plan.sets)
+    ]
+
+
+def part_of_forest(forest: Forest, first: int, stop: int) -> Forest:
+    """Return the forest of some anchors alone; what is said of their pairs does not change."""
+    n = stop - first
+    order = np.empty((forest.trees, n), np.int32)
+    value = np.empty((forest.trees, n - 1), np.int32)
+    leaves, above = np.empty(forest.n, np.uint32), np.empty(forest.n, np.int32)
+    place = np.empty(n, np.int64)
+    for tree in range(forest.trees):
+        kernel("forest").prune(
+            forest.order[tree], forest.value[tree], first, stop, leaves, above, place
+        )
+        order[tree], value[tree] = leaves[:n] - first, above[: n - 1]
+    return Forest(
+        geometry=forest.geometry,
+        distance=forest.distance,
+        seed=forest.seed,
+        n_rows=forest.n_rows,
+        items=forest.items[first:stop],
+        order=order,
+        value=value,
+        half=np.empty((0, n), np.int8),
+        points=forest.points,
+        leaves=forest.leaves,
+    )
+
+
+def _items(chosen: Chosen, splits: list[int]) -> Ints:
+    """Return the items that some splits need, ascending."""
+    sets = np.unique(np.array(splits) % chosen.plan.sets)
+    return np.unique(
+        np.concatenate([chosen.anchors[sets].reshape(-1), chosen.others[splits].reshape(-1)])
+    )
+
+
+def _groups(
+    table: EmbeddingTable, chosen: Chosen, geometry: str, memory: int | None, threads: int
+) -> Iterator[list[int]]:
+    """Cut the splits into groups whose rows fit into the memory at once."""
+    plan = chosen.plan
+    every = list(range(plan.splits))
+    if memory is None:
+        yield every
+        return
+    work = max(
+        threads * tree_bytes(plan.leaves, table.dimensions, geometry),
+        (threads + 2) * _COPIES * BLOCK_BYTES,
+    )
+    release_memory()
+    room = memory - resident_bytes() - work
+    # Gathered, then sorted into place: rows exist twice for a moment.
+    fitting = (room // (2 * table.row_bytes) - plan.sets * plan.anchors) // plan.per_split
+    if fitting < 1:
+        one = (plan.sets * plan.anchors + plan.per_split) * 2 * table.row_bytes
+        raise InputError(
+            f"a memory of {gigabytes(memory)} is too small for trees of {plan.leaves:,} leaves: "
+            f"give at least {gigabytes(memory - room + one)}, or take fewer leaves"
+        )
+    remaining = iter(every)
+    while group := list(islice(remaining, fitting)):
+        yield group
+
+
+def gather(table: EmbeddingTable, rows: Ints, passes: Passes) -> Vectors:
+    """Read some rows of the table in one pass; return them in the order asked for."""
+    ascending = np.argsort(rows)
+    starts = [piece.start for piece in table.pieces]
+    parts = np.split(rows[ascending], np.searchsorted(rows[ascending], starts[1:]))
+    found = None
+    filled = 0
+    tasks = zip(table.pieces, parts, strict=True)
+    for part in passes.map(partial(_take, table=table), tasks, bar=f"rows of {table.name}"):
+        if found is None:
+            found = np.empty((len(rows), table.dimensions), part.dtype)
+        found[ascending[filled : filled + len(part)]] = part
+        filled += len(part)
+    assert found is not None
+    return found
+
+
+def _take(wanted: tuple[Piece, Ints], *, table: EmbeddingTable) -> Vectors:
+    return table.take(*wanted)

@@ -1,0 +1,209 @@
+"""Branches that a set's trees agree on, and what became of them in another set.
+
+Near its root one tree is a coin toss, so branches are read off a forest. Average linkage of what
+its trees say of each pair gives a consensus tree (Monti et al., 2003); a branch of it counts where
+it recurs in most trees of the forest. It recurs in a tree that has a branch of nearly the same
+items, by Jaccard's index, as in Hennig's (2007) stability of clusters.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sag_vicreg.structure.forest import Forest
+from sag_vicreg.structure.kernels import kernel
+from sag_vicreg.structure.parallel import Workers, blocks
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Members = npt.NDArray[np.bool_]
+
+FATES = ("kept", "split", "merged", "scattered")
+SUPPORT = 0.7
+"""Share of a set's trees in which a branch must recur to count."""
+# Jaccard's index from which a branch recurs; share of its items that counts as nearly all.
+_RECURS = _NEARLY_ALL = 0.75
+# Share of all other items from which a branch that holds it tells nothing.
+_EVERYWHERE = 0.5
+# A set of items is merged into a branch of which it is so much, even where pieces can be told.
+_MIXED = 0.4
+_FEWEST = 10
+# A branch is shown by its own branches where these hold so much of it, and there are few enough.
+_COVERED, _MOST_SHOWN, _SHOWN = 0.8, 12, 0.02
+_EXAMPLES = 5
+_CLUSTERS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """A branch that recurs in most trees of a set.
+
+    Attributes
+    ----------
+    rows : (size,) int64
+        Its items, as rows of the set, those nearest its centre first.
+    support : float
+        Share of the set's trees in which it recurs.
+    fate : str or None
+        What it is in the other set: ``"kept"``; ``"split"`` into branches of its own items;
+        ``"merged"``, together but mixed with others; ``"scattered"``. None where nobody asked.
+    agreement : float or None
+        Share of the other set's trees that say so.
+    """
+
+    rows: Ints
+    support: float
+    fate: str | None = None
+    agreement: float | None = None
+
+    @property
+    def size(self) -> int:
+        """How many items it has."""
+        return len(self.rows)
+
+    @property
+    def examples(self) -> Ints:
+        """The rows nearest its centre."""
+        return self.rows[:_EXAMPLES]
+
+
+@dataclass(frozen=True, eq=False)
+class Resolved:
+    """Sets of items that recur as branches, largest first.
+
+    Attributes
+    ----------
+    members : (branches, items) bool
+        Which items, by their places in the forest, are in which branch.
+    support : (branches,) float64
+        Share of the forest's trees in which each recurs.
+    """
+
+    members: Members
+    support: Floats
+
+    def take(self, places: Sequence[int]) -> "Resolved":
+        """Return some of them."""
+        return Resolved(self.members[list(places)], self.support[list(places)])
+
+
+def resolved_branches(mean: npt.NDArray[np.float32], forest: Forest) -> Resolved:
+    """Find the branches of the consensus tree that recur in the forest.
+
+    ``mean`` is what its trees say on average of the pairs of its first items, row < column.
+    """
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import squareform
+
+    known = len(mean)
+    merges = linkage(squareform(mean.astype(np.float64), checks=False), "average")
+    sets: list[Ints] = [np.array([item]) for item in range(known)]
+    for one, other in merges[:, :2].astype(np.int64):
+        sets.append(np.concatenate([sets[one], sets[other]]))
+    candidates = [each for each in sets[known:] if _FEWEST <= len(each) <= known // 2]
+    members = np.zeros((len(candidates), known), bool)
+    for place, each in enumerate(candidates):
+        members[place, each] = True
+    support: Floats = (_found(members, forest)[:, :, 0] >= _RECURS).mean(axis=1)
+    # Of branches that are nearly the same, as a chain of joining items makes them, the best stands.
+    chosen: list[int] = []
+    for place in np.argsort(-support, kind="stable").tolist():
+        if support[place] < SUPPORT:
+            break
+        if all(_jaccard(members[place], members[other]) < _RECURS for other in chosen):
+            chosen.append(place)
+    chosen.sort(key=lambda place: -len(candidates[place]))
+    return Resolved(members, support).take(chosen)
+
+
+def fates(members: Members, forest: Forest) -> list[tuple[str, float]]:
+    """Say what sets of items are in another forest, and how many of its trees say so."""
+    found = _found(members, forest, pieces=True)
+    jaccard, own, outsiders, covered, pieces = np.moveaxis(found, 2, 0)
+    kept = (jaccard >= _RECURS) | ((covered >= _NEARLY_ALL) & (pieces == 1))
+    merged = ~kept & (own >= _MIXED)
+    split = ~kept & ~merged & (covered >= _NEARLY_ALL)
+    merged |= ~kept & ~split & (outsiders < _EVERYWHERE)
+    votes = np.stack([kept, split, merged, ~kept & ~split & ~merged]).mean(axis=2)
+    winners = votes.argmax(axis=0).tolist()
+    return [(FATES[winner], float(votes[winner, k])) for k, winner in enumerate(winners)]
+
+
+def _found(members: Members, forest: Forest, *, pieces: bool = False) -> Floats:
+    """Look for sets of the first items in all trees: see the kernel for what is found."""
+    found = np.empty((len(members), forest.trees, 5))
+
+    def look(part: slice) -> None:
+        kernel("movements").find_again(
+            forest.order,
+            forest.value,
+            members.shape[1],
+            members[part],
+            _NEARLY_ALL,
+            pieces,
+            found[part],
+        )
+
+    with Workers(forest.n) as workers:
+        workers.map(look, blocks(len(members), _CLUSTERS))
+    return found
+
+
+def as_branches(
+    resolved: Resolved, forest: Forest, other: Forest | None = None
+) -> tuple[Branch, ...]:
+    """Describe branches of a forest; with ``other``, also what became of them there."""
+    became: list[tuple[str | None, float | None]] = [(None, None)] * len(resolved.members)
+    if other is not None and len(resolved.members):
+        became = list(fates(resolved.members, other))
+    branches = []
+    for members, support, (fate, agreement) in zip(
+        resolved.members, resolved.support.tolist(), became, strict=True
+    ):
+        places = np.flatnonzero(members)
+        centre = forest.points[places].mean(axis=0)
+        near = np.linalg.norm(forest.points[places] - centre, axis=1)
+        rows = forest.items[places[np.argsort(near, kind="stable")]]
+        branches.append(Branch(rows, support, fate, agreement))
+    return tuple(branches)
+
+
+def partition(members: Members) -> list[int]:
+    """Choose branches that do not overlap, for a picture: fine ones, where they cover coarse ones.
+
+    ``members`` come largest first; those of less than 2 percent of the items are left out.
+    """
+    sizes = members.sum(axis=1)
+    large = [k for k in range(len(members)) if sizes[k] >= _SHOWN * members.shape[1]]
+    inside = {
+        k: [j for j in large if j > k and not (members[j] & ~members[k]).any()] for k in large
+    }
+    nested = {j for each in inside.values() for j in each}
+    shown = _apart(members, [k for k in large if k not in nested])
+    while True:
+        finer = {
+            k: below
+            for k in shown
+            if (below := _apart(members, inside[k]))
+            and sizes[below].sum() >= _COVERED * sizes[k]
+            and len(shown) - 1 + len(below) <= _MOST_SHOWN
+        }
+        if not finer:
+            return sorted(shown)
+        largest = max(finer, key=lambda k: int(sizes[k]))
+        shown = [k for k in shown if k != largest] + finer[largest]
+
+
+def _apart(members: Members, choices: Sequence[int]) -> list[int]:
+    """Take the largest first, and of the rest what does not overlap."""
+    taken: list[int] = []
+    for k in choices:
+        if not any((members[k] & members[j]).any() for j in taken):
+            taken.append(k)
+    return taken
+
+
+def _jaccard(one: Members, other: Members) -> float:
+    return float((one & other).sum() / (one | other).sum())

@@ -1,0 +1,147 @@
+"""Tables read by pieces: every format gives the same rows, and faults are one line."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+from sag_vicreg.artifacts import ColumnNames, EmbeddingTable, open_table
+from sag_vicreg.artifacts.id_hashes import hash_ids
+from sag_vicreg.errors import InputError
+from tables import as_table, names_of, write_folder
+
+N, D = 700, 5
+
+
+@pytest.fixture
+def vectors() -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(N, D)).astype(np.float32)
+
+
+def everything(table: EmbeddingTable) -> np.ndarray:
+    return np.concatenate([x for piece in table.pieces for _, x in table.blocks(piece)])
+
+
+def test_a_folder_is_one_table_in_the_order_of_its_files(
+    tmp_path: Path, vectors: np.ndarray
+) -> None:
+    write_folder(tmp_path / "t", vectors, names_of(N))
+    (tmp_path / "t" / "_SUCCESS").touch()
+    (tmp_path / "t" / ".part-9.parquet").write_bytes(b"half a file")
+    table = open_table(tmp_path / "t")
+    assert (table.rows, table.dimensions, table.id_column) == (N, D, "id")
+    assert len(table.pieces) == 9
+    assert [piece.start for piece in table.pieces][:3] == [0, 100, 200]
+    np.testing.assert_array_equal(everything(table), vectors)
+    ids = [text for piece in table.pieces for part in table.ids(piece) for text in part.to_pylist()]
+    assert ids == names_of(N).tolist()
+    whole = table.whole()
+    np.testing.assert_array_equal(whole.vectors, vectors)
+    assert whole.ids is not None
+    assert whole.ids.tolist() == ids
+    assert table.id_of(401) == "item 401"
+
+
+@pytest.mark.parametrize(
+    "kind", ["pattern", "arrow", "stream", "feather", "npy", "columns", "lists"]
+)
+def test_every_source_gives_the_same_rows(tmp_path: Path, vectors: np.ndarray, kind: str) -> None:
+    table = as_table(vectors, names_of(N))
+    where = tmp_path / "x.parquet"
+    if kind == "pattern":
+        write_folder(tmp_path / "deep" / "t", vectors, names_of(N))
+        where = tmp_path / "*" / "t" / "part-*.parquet"
+    elif kind in ("arrow", "stream"):
+        where = tmp_path / "x.arrow"
+        opened = pa.ipc.new_file if kind == "arrow" else pa.ipc.new_stream
+        with opened(where, table.schema) as file:
+            file.write_table(table, max_chunksize=150)
+    elif kind == "feather":
+        where = tmp_path / "x.feather"
+        pyarrow.feather.write_feather(table, where, chunksize=150)
+    elif kind == "npy":
+        where = tmp_path / "x.npy"
+        np.save(where, np.asfortranarray(vectors))
+    elif kind == "columns":
+        wide = {f"v{k}": vectors[:, k] for k in range(D)}
+        pq.write_table(pa.table({"key": names_of(N), **wide}), where, row_group_size=150)
+    else:
+        pq.write_table(pa.table({"key": names_of(N), "v": vectors.tolist()}), where)
+    named = ColumnNames(id_column="key") if kind in ("columns", "lists") else None
+    found = open_table(where, names=named)
+    np.testing.assert_array_equal(everything(found), vectors)
+    hashes = np.concatenate([found.hashes(piece)[0] for piece in found.pieces])
+    if kind != "npy":
+        np.testing.assert_array_equal(hashes, hash_ids(pa.array(names_of(N))))
+    rows = np.array([0, 3, 149, 150, 151, 699])
+    taken = [
+        found.take(p, rows[(rows >= p.start) & (rows < p.start + p.rows)]) for p in found.pieces
+    ]
+    np.testing.assert_array_equal(np.concatenate(taken), vectors[rows])
+
+
+def test_a_large_array_is_cut_into_pieces_of_equal_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vectors: np.ndarray
+) -> None:
+    monkeypatch.setattr("sag_vicreg.artifacts.table_files._NPY_PIECE_BYTES", 64 * 4 * D)
+    monkeypatch.setattr("sag_vicreg.artifacts.embedding_tables.BLOCK_BYTES", 50 * 4 * D)
+    np.save(tmp_path / "x.npy", vectors)
+    table = open_table(tmp_path / "x.npy")
+    assert {piece.rows for piece in table.pieces} == {64, N % 64}
+    np.testing.assert_array_equal(everything(table), vectors)
+
+
+def refused(where: Path | str) -> str:
+    with pytest.raises(InputError) as caught:
+        everything(open_table(where))
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def test_files_that_do_not_go_together_are_refused(tmp_path: Path, vectors: np.ndarray) -> None:
+    folder = write_folder(tmp_path / "t", vectors, names_of(N))
+    pq.write_table(as_table(vectors[:, :3], names_of(N)), folder / "part-9.parquet")
+    assert "part-9.parquet: its vectors have 3 dimensions and those of" in refused(folder)
+    lists = pa.table({"id": names_of(9), "vector": [[1.0, 2.0]] * 9})
+    pq.write_table(lists, folder / "part-9.parquet")
+    assert "have 2 dimensions and those of" in refused(folder)
+    pq.write_table(as_table(vectors), folder / "part-9.parquet")
+    assert "part-9.parquet: there is no column 'id', which" in refused(folder)
+    (folder / "part-9.parquet").write_bytes(b"PAR1 but no more")
+    assert "part-9.parquet: not a file of embeddings" in refused(folder)
+    (folder / "part-9.parquet").unlink()
+    np.save(folder / "x.npy", vectors)
+    assert "there are .npy and .parquet files" in refused(folder)
+
+
+def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
+    assert "there is no such file or folder" in refused(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    assert "there are no .parquet or" in refused(tmp_path / "empty")
+    assert "files of such a name" in refused(tmp_path / "empty" / "*.parquet")
+    (tmp_path / "x.csv").write_text("v0\n1\n")
+    assert "the name must end in" in refused(tmp_path / "x.csv")
+    np.save(tmp_path / "x.npy", np.array([{}], dtype=object), allow_pickle=True)
+    assert "Python objects" in refused(tmp_path / "x.npy")
+    assert "nosuch://bucket/x: " in refused("nosuch://bucket/x")
+
+
+def test_what_changes_while_it_is_read_is_refused(tmp_path: Path, vectors: np.ndarray) -> None:
+    folder = write_folder(tmp_path / "t", vectors, names_of(N))
+    table = open_table(folder)
+    (folder / "part-1.parquet").unlink()
+    with pytest.raises(InputError, match=r"part-1\.parquet: the file is gone"):
+        everything(table)
+    pq.write_table(as_table(vectors[:50], names_of(50)), folder / "part-1.parquet")
+    with pytest.raises(InputError, match="100 rows became 50 while it was read"):
+        everything(table)
+
+
+def test_numbers_that_are_not_finite_are_refused(tmp_path: Path, vectors: np.ndarray) -> None:
+    vectors[407, 2] = np.nan
+    folder = write_folder(tmp_path / "t", vectors, names_of(N))
+    assert "part-1.parquet: row 73 of part 1 holds NaN" in refused(folder)
