@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,9 @@ from sag_vicreg.artifacts.contents import Contents
 from sag_vicreg.artifacts.embeddings import read_contents
 from sag_vicreg.artifacts.metrics import read_metrics
 from sag_vicreg.errors import InputError
-from sag_vicreg.recipes import Recipe, load_recipe
+
+if TYPE_CHECKING:  # loaded where a recipe is read: files of embeddings have none
+    from sag_vicreg.recipes import Recipe
 
 THUMBNAILS = "thumbnails.parquet"
 # Longer names of files are cut: some file systems end at 143 bytes.
@@ -50,8 +53,10 @@ class Run:
         """The complete recipe, with seed and versions."""
         return self.folder / "recipe.yaml"
 
-    def read_recipe(self) -> Recipe:
+    def read_recipe(self) -> "Recipe":
         """Read the recipe."""
+        from sag_vicreg.recipes import load_recipe
+
         return load_recipe(self.recipe)
 
     @property
