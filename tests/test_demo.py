@@ -29,6 +29,8 @@ def test_the_demo_ends_with_its_page_and_a_second_run_reuses_the_first(tmp_path:
         "LCA Pearson",
         "cophenetic D2 to P1",
         "Largest class alone",
+        "Ahead here: VICReg in ",
+        "; SAG-VICReg in ",
         "not which method",
     )
     places = [printed.rindex(words) for words in order]

@@ -5,10 +5,12 @@ a seed. All four models embed held-out images of the first half, which two of th
 table 1 of the paper in miniature: small enough to watch, too small to settle anything.
 """
 
+import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import fmean
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -100,9 +102,10 @@ def run_demo(out: Path, *, scale: str = "cpu", console: Console | None = None) -
     models = [_train(out, method, half, scale, console) for method in METHODS for half in HALVES]
     tests = [_embed(model, "test") for model in models]
     results = [_evaluate(model, test) for model, test in zip(models, tests, strict=True)]
-    _print_structure(console, tests)
+    forests = _print_structure(console, tests)
     console.print(_level_table(models, results))
-    console.print(HONESTLY, style="dim", width=min(console.width, 100))
+    said = f"{_who_is_ahead(forests, results)} {HONESTLY}"
+    console.print(said, style="dim", width=min(console.width, 100), highlight=False)
     return build_report(
         [out / "runs"],
         out / "report.html",
@@ -161,9 +164,12 @@ def _table(title: str, caption: str, columns: Sequence[str]) -> Table:
     return table
 
 
-def _print_structure(console: Console, tests: Sequence[Embeddings]) -> None:
-    """Print what the two models of each method have in common: in words, then in numbers."""
-    columns = []
+def _print_structure(console: Console, tests: Sequence[Embeddings]) -> list[float]:
+    """Print what the two models of each method have in common: in words, then in numbers.
+
+    Return the forest similarity of each method.
+    """
+    columns, forests = [], []
     for place, name in enumerate(METHODS.values()):
         first, second = tests[2 * place], tests[2 * place + 1]
         found = compare(first.vectors, second.vectors, half_samples=HALF_SAMPLES)
@@ -171,6 +177,7 @@ def _print_structure(console: Console, tests: Sequence[Embeddings]) -> None:
         said = verdict(found, shared_neighbors=near.shared)
         console.print(f"{name}: {said}.", highlight=False)
         columns.append(_structure_cells(found, near))
+        forests.append(found.flat().get(FOREST, math.nan))
     unstable = any("†" in cell for column in columns for cell in column.values())
     table = _table(
         "Similarity of two models: one saw these classes, one did not",
@@ -186,6 +193,7 @@ def _print_structure(console: Console, tests: Sequence[Embeddings]) -> None:
         title = entry.short if key in PAPERS_FIVE else entry.title
         table.add_row(title, *cells, end_section=key == NEARBY[-1])
     console.print(table)
+    return forests
 
 
 def _structure_cells(found: Comparison, near: Neighborhood) -> dict[str, str]:
@@ -220,6 +228,24 @@ def _level_table(models: Sequence[DemoModel], results: Sequence[ScoreFile]) -> T
         table.add_row(model.name, *cells(result, "knn", "probe"))
     table.add_row(majority, *cells(results[0], "majority"))
     return table
+
+
+def _who_is_ahead(forests: Sequence[float], results: Sequence[ScoreFile]) -> str:
+    """Say which method is ahead in what; accuracies are means over its two models."""
+
+    def mean(place: int, key: str) -> float:
+        return fmean(result.scores[key] for result in results[2 * place : 2 * place + 2])
+
+    ahead = []
+    for place, name in enumerate(METHODS.values()):
+        won = ["forest similarity"] if forests[place] > forests[1 - place] else []
+        for measure, title in (("knn", "k-NN"), ("probe", "linear probe")):
+            keys = {n: at_level(measure, n) for n in places(results[0].scores, measure, "level")}
+            levels = [str(n) for n, key in keys.items() if mean(place, key) > mean(1 - place, key)]
+            many = "s" if len(levels) > 1 else ""
+            won += [f"{title} at level{many} {', '.join(levels)}"] if levels else []
+        ahead.append(f"{name} in {', '.join(won) or 'nothing'}")
+    return f"Ahead here: {'; '.join(ahead)}."
 
 
 def _commands(out: Path, models: Sequence[DemoModel]) -> list[str]:
