@@ -77,7 +77,8 @@ def open_file(path: Path | str, kind: Kind) -> Iterator[BinaryIO]:
         with Path(path).open("rb") as file:
             yield file
     except InputError as error:
-        raise InputError(f"{path}: {_one_line(error, most=700)}") from error
+        # One line already, and it may quote a name of two spaces, to be typed as it is.
+        raise InputError(f"{path}: {_cut(str(error), 700)}") from error
     except FileNotFoundError as error:
         raise InputError(f"{path}: there is no such file") from error
     except MemoryError as error:
@@ -93,12 +94,15 @@ def open_file(path: Path | str, kind: Kind) -> Iterator[BinaryIO]:
         ) from error
 
 
-def _one_line(error: BaseException, most: int = 200) -> str:
+def _one_line(error: BaseException) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"byte {error.start} is not UTF-8 text"
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
-    text = " ".join(str(error).split()) or type(error).__name__
+    return _cut(" ".join(str(error).split()) or type(error).__name__, 200)
+
+
+def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]} ..."
 
 

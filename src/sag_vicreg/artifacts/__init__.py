@@ -38,6 +38,7 @@ from sag_vicreg.artifacts.runs import (
     Run,
     training_file,
 )
+from sag_vicreg.artifacts.texts import Texts, shorten
 from sag_vicreg.artifacts.thumbnails import read_thumbnails, write_thumbnails
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "Run",
     "ScoreFile",
     "Source",
+    "Texts",
     "as_half",
     "atomic_path",
     "check_embeddings_path",
@@ -73,6 +75,7 @@ __all__ = [
     "read_results",
     "read_scores",
     "read_thumbnails",
+    "shorten",
     "training_file",
     "write_embeddings",
     "write_json",

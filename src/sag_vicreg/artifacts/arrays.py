@@ -17,7 +17,8 @@ from sag_vicreg.door import check_memory
 from sag_vicreg.errors import InputError
 
 Array = npt.NDArray[Any]
-Columns = tuple[Array, Array | None, Array | None]
+Columns = tuple[Array, Array | None, Array | None, Array | None]
+"""Vectors, ids, labels, texts."""
 
 _PICKLED = "it holds Python objects, which are not read for safety; save a plain float array"
 _NPY, _ZIP = b"\x93NUMPY", b"PK"
@@ -94,7 +95,7 @@ def _check_magic(file: BinaryIO, magic: bytes, other: bytes, other_name: str) ->
 def read_npy(file: BinaryIO, names: ColumnNames) -> Columns:
     """Read vectors alone: there are no names to choose from."""
     length = _check_magic(file, _NPY, _ZIP, "an .npz archive")
-    return _read_data(file, _read_header(file, length)), None, None
+    return _read_data(file, _read_header(file, length)), None, None, None
 
 
 def map_npy(path: Path) -> Array:
@@ -126,9 +127,9 @@ def read_npz(file: BinaryIO, names: ColumnNames) -> Columns:
                 return found
 
         chosen = _choose({name: len(header(name).shape) for name in members}, names)
-        vectors, ids, labels = (None if name is None else data(name) for name in chosen)
+        vectors, *rest = (None if name is None else data(name) for name in chosen)
     assert vectors is not None
-    return vectors, ids, labels
+    return vectors, *rest
 
 
 def read_safetensors(file: BinaryIO, names: ColumnNames) -> Columns:
@@ -139,11 +140,9 @@ def read_safetensors(file: BinaryIO, names: ColumnNames) -> Columns:
     file.seek(0)
     tensors = dict(deserialize(file.read()))
     chosen = _choose({name: len(tensor["shape"]) for name, tensor in tensors.items()}, names)
-    vectors, ids, labels = (
-        None if name is None else _tensor(name, **tensors[name]) for name in chosen
-    )
+    vectors, *rest = (None if name is None else _tensor(name, **tensors[name]) for name in chosen)
     assert vectors is not None
-    return vectors, ids, labels
+    return vectors, *rest
 
 
 def _tensor(name: str, *, dtype: str, shape: list[int], data: bytes) -> Array:
@@ -157,11 +156,13 @@ def _tensor(name: str, *, dtype: str, shape: list[int], data: bytes) -> Array:
     return np.frombuffer(data, dtype=_SAFETENSORS_TYPES[dtype]).reshape(shape)
 
 
-def _choose(axes: dict[str, int], names: ColumnNames) -> tuple[str, str | None, str | None]:
-    """Say which arrays are vectors, ids and labels, from their names and numbers of axes."""
+def _choose(
+    axes: dict[str, int], names: ColumnNames
+) -> tuple[str, str | None, str | None, str | None]:
+    """Say which arrays are vectors, ids, labels and texts, by their names and numbers of axes."""
     given = list(axes)
-    identity, label = names.find_id(given), names.find_label(given)
-    free = [name for name in given if name not in (identity, label, *IDS, *LABELS)]
+    identity, label, text = names.find_id(given), names.find_label(given), names.find_text(given)
+    free = [name for name in given if name not in (identity, label, text, *IDS, *LABELS)]
     if names.vector_columns is not None:
         chosen = [free[place] for place in select(names.vector_columns, dict(enumerate(free)))]
     elif "vectors" in axes:
@@ -173,4 +174,4 @@ def _choose(axes: dict[str, int], names: ColumnNames) -> tuple[str, str | None, 
             f"no array called 'vectors' (found: {', '.join(given) or 'nothing'}): "
             "name the one that holds them by --vector-column"
         )
-    return chosen[0], identity, label
+    return chosen[0], identity, label, text

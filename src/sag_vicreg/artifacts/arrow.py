@@ -70,11 +70,12 @@ def read_columns(file: BinaryIO, columns: Sequence[str], *, repeated: Sequence[s
 
 
 def parquet_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
-    """Read the columns that may be vectors, ids or labels; of all others only name and type."""
+    """Read the columns that may be something of ours; of all others only name and type."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    texts = [*IDS, *LABELS, *filter(None, (names.id_column, names.label_column))]
+    said = (names.id_column, names.label_column, names.text_column)
+    texts = [*IDS, *LABELS, *filter(None, said)]
     schema = pq.read_schema(file)
     repeated = [f.name for f in schema if f.name in texts and f.type in (pa.string(), pa.binary())]
     wanted = [
@@ -160,15 +161,16 @@ def csv_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
     first = next(csv.reader(io.StringIO(line.decode("utf-8-sig"), newline="")), [])
     headless = _is_headless(first)
     numbered = [str(place) for place in range(len(first))]
-    identities = [*IDS] if names.id_column is None else [*IDS, names.id_column]
+    # An id such as 007 is a name, not a number; and a text may be anything.
+    as_written = [*IDS, *filter(None, (names.id_column, names.text_column))]
     table = arrow.read_csv(
         file,
         read_options=arrow.ReadOptions(
             column_names=numbered if headless else None,
             block_size=max(1 << 20, 8 * len(line)),  # a row must not be longer than a block
         ),
-        # An id such as 007 is a name, not a number.
-        convert_options=arrow.ConvertOptions(column_types=dict.fromkeys(identities, pa.string())),
+        parse_options=arrow.ParseOptions(newlines_in_values=bool(names.text_column)),
+        convert_options=arrow.ConvertOptions(column_types=dict.fromkeys(as_written, pa.string())),
     )
     fractions = any(has_fractions(column) for column in table.columns)
     if headless and names.vector_columns is None and not fractions:

@@ -28,11 +28,14 @@ class ColumnNames:
         separated by commas. None: found where it is plain.
     id_column, label_column
         One name each. None: ``id`` or ``ids``, ``label`` or ``labels``, where there is one.
+    text_column
+        One name. None or empty: no texts.
     """
 
     vector_columns: str | Sequence[str] | None = None
     id_column: str | None = None
     label_column: str | None = None
+    text_column: str | None = None
 
     def find_id(self, names: Sequence[str]) -> str | None:
         """Return the name among ``names`` that holds the ids."""
@@ -41,6 +44,10 @@ class ColumnNames:
     def find_label(self, names: Sequence[str]) -> str | None:
         """Return the name among ``names`` that holds the labels."""
         return _find(names, self.label_column, LABELS, "--label-column")
+
+    def find_text(self, names: Sequence[str]) -> str | None:
+        """Return the name among ``names`` that holds the texts: none, unless it was said."""
+        return _find(names, self.text_column, (), "--text-column") if self.text_column else None
 
 
 def _find(

@@ -192,6 +192,10 @@ def open_table(where: Path | str, *, names: ColumnNames | None = None) -> Embedd
     (5, 4)
     """
     name, names = str(where), names or ColumnNames()
+    if names.text_column:
+        raise InputError(
+            f"{name}: --text-column is for single files that are held in memory: leave it out"
+        )
     system, paths = find_files(name)
     suffixes = sorted({PurePosixPath(path).suffix.lower() for path in paths})
     if len(suffixes) > 1:

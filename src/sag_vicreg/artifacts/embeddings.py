@@ -1,8 +1,8 @@
-"""Embedding files: vectors with their ids and labels, read from many formats, written in one."""
+"""Embedding files: vectors with ids, labels and texts, read from many formats, written in one."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -16,6 +16,7 @@ from sag_vicreg.artifacts.columns import ColumnNames
 from sag_vicreg.artifacts.contents import Contents, contents_of
 from sag_vicreg.artifacts.frames import dataset_table, frame_table, is_dataset_folder, is_frame
 from sag_vicreg.artifacts.tables import from_table
+from sag_vicreg.artifacts.texts import Texts, as_texts
 from sag_vicreg.door import Kind, open_file
 from sag_vicreg.errors import InputError
 
@@ -59,11 +60,15 @@ class Embeddings:
         Shape (n,), strings; two sets that have ids are compared id by id.
     labels
         Shape (n,), strings (class names) or int64 (class indices).
+    texts
+        Shape (n,), strings as objects: what the rows are, for people. They are on one line each,
+        cut after 400 characters, and never written or compared.
     """
 
     vectors: npt.NDArray[Any]
     ids: npt.NDArray[np.str_] | None = None
     labels: npt.NDArray[Any] | None = None
+    texts: Texts | None = None
 
     def __post_init__(self) -> None:
         if self.vectors.ndim != 2:
@@ -77,7 +82,8 @@ class Embeddings:
             raise InputError(
                 f"embeddings have dtype {self.vectors.dtype}: expected a float dtype, convert first"
             )
-        for name, column in (("ids", self.ids), ("labels", self.labels)):
+        columns = {"ids": self.ids, "labels": self.labels, "texts": self.texts}
+        for name, column in columns.items():
             if column is not None and column.shape != (len(self),):
                 raise InputError(
                     f"{name} have shape {column.shape} but there are {len(self)} rows of vectors"
@@ -92,6 +98,7 @@ class Embeddings:
             self.vectors[rows],
             None if self.ids is None else self.ids[rows],
             None if self.labels is None else self.labels[rows],
+            None if self.texts is None else self.texts[rows],
         )
 
 
@@ -101,6 +108,7 @@ def read_embeddings(
     vector_columns: str | Sequence[str] | None = None,
     id_column: str | None = None,
     label_column: str | None = None,
+    text_column: str | None = None,
 ) -> Embeddings:
     """Read a file of embeddings, a saved dataset or a data frame; nothing is unpickled.
 
@@ -123,6 +131,9 @@ def read_embeddings(
     id_column, label_column
         Columns or arrays that hold ids and labels; by default those called ``id`` or ``ids``,
         ``label`` or ``labels``, where there are any.
+    text_column
+        The column or array that says in words what each row is; None for none. It is no dimension,
+        and is shown in place of pictures.
 
     Examples
     --------
@@ -131,7 +142,7 @@ def read_embeddings(
     >>> read_embeddings(frame).vectors.shape
     (2, 2)
     """
-    names = ColumnNames(vector_columns, id_column, label_column)
+    names = ColumnNames(vector_columns, id_column, label_column, text_column)
     if is_frame(source):
         return _embeddings(*from_table(frame_table(source), names))
     path = Path(source)
@@ -149,18 +160,21 @@ def read_embeddings(
         table = _TABLES[suffix](file, names)
         found = _embeddings(*from_table(table, names))
         metadata = table.schema.metadata or {}
-        if names == ColumnNames():
+        if replace(names, text_column=None) == ColumnNames():
             _check_sum(found, metadata)
         return found
 
 
-def _embeddings(vectors: Array, ids: Array | None, labels: Array | None) -> Embeddings:
+def _embeddings(
+    vectors: Array, ids: Array | None, labels: Array | None, texts: Array | None = None
+) -> Embeddings:
     if vectors.ndim > 0 and len(vectors) == 0:
         raise InputError("there are no rows")
     return Embeddings(
         _as_float(vectors),
         None if ids is None else _as_text(ids, "ids"),
         None if labels is None else _as_labels(labels),
+        texts if texts is None or texts.dtype == np.object_ else as_texts(texts),
     )
 
 

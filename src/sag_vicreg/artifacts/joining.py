@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sag_vicreg.artifacts.embeddings import Embeddings
+from sag_vicreg.artifacts.texts import Texts
 from sag_vicreg.errors import InputError, unknown_name
 
 How = Literal["exact", "inner"]
@@ -30,6 +31,11 @@ class Joined:
     sets: tuple[Embeddings, ...]
     by: Literal["id", "position"]
     left_out: tuple[int, ...]
+
+    @property
+    def texts(self) -> Texts | None:
+        """What the items are, in words, by the first set that says so."""
+        return next((each.texts for each in self.sets if each.texts is not None), None)
 
     def note(self, names: Sequence[str]) -> str | None:
         """Say how many rows were left out, of which set; None where all are there."""

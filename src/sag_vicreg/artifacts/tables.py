@@ -1,4 +1,4 @@
-"""From a table with named columns to vectors, ids and labels."""
+"""From a table with named columns to vectors, ids, labels and texts."""
 
 import re
 import shlex
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sag_vicreg.artifacts.arrays import Columns
 from sag_vicreg.artifacts.arrow import (
     has_fractions,
     is_list_of_numbers,
@@ -23,6 +24,7 @@ from sag_vicreg.artifacts.columns import (
     select,
 )
 from sag_vicreg.artifacts.frames import class_names
+from sag_vicreg.artifacts.texts import text_column
 from sag_vicreg.door import check_memory, parse_json
 from sag_vicreg.errors import InputError
 
@@ -39,16 +41,18 @@ MOST_CHARACTERS = 4096
 """Of an id or a label: NumPy gives every row the room of the longest."""
 
 
-def from_table(table: "pa.Table", names: ColumnNames) -> tuple[Array, Array | None, Array | None]:
-    """Return vectors, ids and labels of a table, or refuse it where it is not plain which is which.
+def from_table(table: "pa.Table", names: ColumnNames) -> Columns:
+    """Return what a table holds, or refuse it where it is not plain which column is what.
 
     The vectors are the columns asked for; else the only column of lists; else the columns of
     numbers, if their names are numbered alike and nothing else is left over.
     """
     identity, label, places = find_columns(table, names)
+    text = names.find_text(table.column_names)
     ids = None if identity is None else _text_column(table, identity)
     labels = None if label is None else _label_column(table, label)
-    return vectors_of(table, places), ids, labels
+    texts = None if text is None else text_column(table, text)
+    return vectors_of(table, places), ids, labels, texts
 
 
 def find_columns(table: "pa.Table", names: ColumnNames) -> tuple[str | None, str | None, list[int]]:
@@ -56,14 +60,14 @@ def find_columns(table: "pa.Table", names: ColumnNames) -> tuple[str | None, str
     if table.num_rows == 0:
         raise InputError("the table has no rows")
     identity, label = names.find_id(table.column_names), names.find_label(table.column_names)
-    free = _free_columns(table, {identity, label})
+    free = _free_columns(table, {identity, label, names.find_text(table.column_names)})
     if names.vector_columns is not None:
         return identity, label, select(names.vector_columns, free)
     return identity, label, _plain_vector(table, free)
 
 
 def _free_columns(table: "pa.Table", taken: set[str | None]) -> dict[int, str]:
-    """Return the name by place of columns that are neither ids nor labels nor a frame's index.
+    """Return the name by place of columns that may be dimensions: no ids, labels, texts, index.
 
     pandas writes its index as one more column. What is named as an id or a label usually is cannot
     be a dimension either, even where another column was chosen.

@@ -25,6 +25,14 @@ LabelColumn = Annotated[
     list[str] | None,
     typer.Option(help="Column of labels, if not `label`. Once, or once per file.", metavar="NAME"),
 ]
+TextColumn = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column that says in words what each row is, shown where items are named. Once, or "
+        "once per file, '' for a file without.",
+        metavar="NAME",
+    ),
+]
 Join = Annotated[
     str,
     typer.Option(
@@ -40,6 +48,7 @@ def column_names(
     vector_columns: list[str] | None,
     id_column: list[str] | None,
     label_column: list[str] | None,
+    text_column: list[str] | None = None,
 ) -> "list[ColumnNames]":
     """Return what was said of the columns of each of ``count`` files."""
     from sag_vicreg.artifacts import ColumnNames
@@ -48,6 +57,7 @@ def column_names(
         "vector_columns": vector_columns,
         "id_column": id_column,
         "label_column": label_column,
+        "text_column": text_column,
     }
     each = [_for_each(name, given or [], count) for name, given in options.items()]
     return [ColumnNames(*said) for said in zip(*each, strict=True)]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sag_vicreg.cli.columns import IdColumn, Join, LabelColumn, VectorColumns
+from sag_vicreg.cli.columns import IdColumn, Join, LabelColumn, TextColumn, VectorColumns
 from sag_vicreg.cli.reading import join_files, read_files, short_names, warnings_as_lines
 
 
@@ -97,6 +97,7 @@ def compare(
     vector_columns: VectorColumns = None,
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
+    text_column: TextColumn = None,
     join: Join = "exact",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
@@ -118,8 +119,8 @@ def compare(
         is_large,
         open_tables,
     )
-    from sag_vicreg.cli.compare_tables import print_many, print_moved, print_two
-    from sag_vicreg.decisions import Naming, movers_csv
+    from sag_vicreg.cli.compare_tables import print_many, print_moved, print_notes, print_two
+    from sag_vicreg.decisions import Naming, check_set, movers_csv
     from sag_vicreg.errors import InputError, unknown_name, visible
     from sag_vicreg.structure import MATRIX_SCORES, TREES, compare_all, movements, neighborhood
     from sag_vicreg.structure import context as companions
@@ -128,6 +129,7 @@ def compare(
         "vector_columns": vector_columns,
         "id_column": id_column,
         "label_column": label_column,
+        "text_column": text_column,
     }
     if len(files) < 2:
         raise InputError(f"{len(files)} file given: comparing needs at least two")
@@ -175,10 +177,11 @@ def compare(
     paths = [Path(where) for where in files]
     names = short_names(paths)
     read = read_files(files, **columns)
+    checks = [check_set(each, name) for each, name in zip(read, names, strict=True)]
     with warnings_as_lines():
         joined = join_files(read, paths, how=join)
         vectors = [each.vectors for each in joined.sets]
-        naming = Naming(joined.sets[0].ids, joined.sets[0].labels)
+        naming = Naming.of(joined)
         found = compare_all(
             vectors,
             names=names,
@@ -208,20 +211,21 @@ def compare(
         content = found.to_dict() | {"files": [visible(where) for where in files]}
         content["matched_by"] = joined.by
         content["left_out"] = joined.left_out
+        content["checks"] = [each.to_dict() for each in checks]
         for pair, near in zip(content["pairs"], nearby.values(), strict=True):
             pair["neighborhood"] = asdict(near)
         if extra is not None:
             content["pairs"][0]["context"] = extra.to_dict()
         if moved is not None:
-            content["pairs"][0]["movements"] = moved.to_dict(
-                ids=naming.ids, labels=naming.labels, count=movers
-            )
+            content["pairs"][0]["movements"] = moved.to_dict(**naming.columns(), count=movers)
         typer.echo(json.dumps(content, indent=2, allow_nan=False))
-    elif len(files) == 2:
-        print_two(found.any, nearby[0, 1], extra, names, joined.by)
+    else:
+        if len(files) == 2:
+            print_two(found.any, nearby[0, 1], extra, names, joined.by)
+        else:
+            print_many(found, score, joined.by)
         if moved is not None:
             print_moved(moved, naming, most=movers)
-    else:
-        print_many(found, score, joined.by)
+        print_notes(checks)
     if plot is not None:
         typer.echo(f"drew {plot}", err=True)

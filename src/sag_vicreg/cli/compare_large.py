@@ -26,12 +26,17 @@ def open_tables(
     vector_columns: list[str] | None,
     id_column: list[str] | None,
     label_column: list[str] | None,
+    text_column: list[str] | None,
 ) -> "list[EmbeddingTable]":
     """Open tables whose columns are what the options say."""
     from sag_vicreg.artifacts import open_table
 
     columns = column_names(
-        len(files), vector_columns=vector_columns, id_column=id_column, label_column=label_column
+        len(files),
+        vector_columns=vector_columns,
+        id_column=id_column,
+        label_column=label_column,
+        text_column=text_column,
     )
     return [open_table(where, names=each) for where, each in zip(files, columns, strict=True)]
 
@@ -42,6 +47,7 @@ def is_large(
     vector_columns: list[str] | None,
     id_column: list[str] | None,
     label_column: list[str] | None,
+    text_column: list[str] | None,
 ) -> bool:
     """Whether a folder or an address has too many rows to be compared in memory unasked."""
     if not any(is_many_files(where) for where in files):
@@ -49,7 +55,11 @@ def is_large(
     from sag_vicreg.artifacts import open_table
 
     columns = column_names(
-        len(files), vector_columns=vector_columns, id_column=id_column, label_column=label_column
+        len(files),
+        vector_columns=vector_columns,
+        id_column=id_column,
+        label_column=label_column,
+        text_column=text_column,
     )
     return any(
         is_many_files(where) and open_table(where, names=names).rows > _SMALL

@@ -1,13 +1,15 @@
 """What ``sag-vicreg compare`` prints."""
 
+from collections.abc import Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from sag_vicreg.cli.terminal import print_table
+from sag_vicreg.errors import visible
 from sag_vicreg.scores import COPHENETIC, FOREST, LCA, MISSING, PAPERS_FIVE, measure_of
 
 if TYPE_CHECKING:
-    from sag_vicreg.decisions import Naming
+    from sag_vicreg.decisions import Naming, SetCheck
     from sag_vicreg.structure import (
         Comparison,
         Comparisons,
@@ -149,6 +151,7 @@ def _print_context(console: Any, extra: "Context") -> None:
 def print_moved(moved: "Movements", naming: "Naming", *, most: int) -> None:
     """Print what moved: branches, classes where there are labels, items."""
     from rich.console import Console
+    from rich.markup import escape
 
     from sag_vicreg.decisions import branch_lines, mover_lines
 
@@ -164,10 +167,19 @@ def print_moved(moved: "Movements", naming: "Naming", *, most: int) -> None:
         table = titled_table("by class", "class", "items", "moved", "similarity", "neighbours lost")
         for row in moved.by_class(naming.labels)[:most]:
             share = (f"{row.moved:.1%}", f"{row.similarity:.3f}", f"{row.neighbors_lost:.1%}")
-            table.add_row(row.label, f"{row.items:,}", *share)
+            table.add_row(escape(visible(row.label)), f"{row.items:,}", *share)
         print_table(console, table)
     for line in mover_lines(moved, naming, most=most):
         console.print(line, highlight=False, markup=False)
+
+
+def print_notes(checks: "Sequence[SetCheck]") -> None:
+    """Print what is odd about the files; nothing where nothing is."""
+    from rich.console import Console
+
+    console = Console()
+    for note in (note for each in checks for note in each.notes):
+        console.print(f"note: {visible(note)}", highlight=False, markup=False)
 
 
 def print_many(found: "Comparisons", score: str, matched_by: str) -> None:

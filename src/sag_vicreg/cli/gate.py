@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sag_vicreg.cli.columns import IdColumn, LabelColumn, VectorColumns
+from sag_vicreg.cli.columns import IdColumn, LabelColumn, TextColumn, VectorColumns
 from sag_vicreg.cli.deciding import Geometry, Items, Seed, Trees, settings_of
 from sag_vicreg.cli.reading import join_files, read_files, short_names, warnings_as_lines
 from sag_vicreg.cli.terminal import print_table
@@ -36,6 +36,7 @@ def gate(
     vector_columns: VectorColumns = None,
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
+    text_column: TextColumn = None,
     markdown: Annotated[
         Path | None, typer.Option(help="Write the decision for a pull request.")
     ] = None,
@@ -53,6 +54,7 @@ def gate(
     Example: `sag-vicreg gate old.npy new.parquet --markdown verdict.md`
     """
     from sag_vicreg.artifacts import check_writable, write_text
+    from sag_vicreg.cli.compare_tables import print_notes
     from sag_vicreg.decisions import (
         Floor,
         Naming,
@@ -69,7 +71,11 @@ def gate(
     names = short_names(files)
     known = None if floor is None else Floor.read(floor)
     read = read_files(
-        files, vector_columns=vector_columns, id_column=id_column, label_column=label_column
+        files,
+        vector_columns=vector_columns,
+        id_column=id_column,
+        label_column=label_column,
+        text_column=text_column,
     )
     checks = [check_set(each, name) for each, name in zip(read, names, strict=True)]
     with warnings_as_lines():
@@ -81,8 +87,8 @@ def gate(
             settings=settings_of(geometry, trees, items, seed, floor=known),
             names=(names[0], names[1]),
         )
-    first = joined.sets[0]
-    moved = moved_lines(decision.moved, Naming(first.ids, first.labels))
+    naming = Naming.of(joined)
+    moved = moved_lines(decision.moved, naming)
     if markdown is not None:
         write_text(markdown, decision_markdown(decision, moved))
     if junit is not None:
@@ -91,17 +97,17 @@ def gate(
         content = decision.to_dict() | {
             "matched_by": joined.by,
             "checks": [each.to_dict() for each in checks],
-            "movements": decision.moved.to_dict(ids=first.ids, labels=first.labels),
+            "movements": decision.moved.to_dict(**naming.columns()),
         }
         typer.echo(json.dumps(content, indent=2, allow_nan=False))
     else:
-        notes = [f"note: {note}" for each in checks for note in each.notes]
-        _print(decision, [*moved, *notes], joined.by)
+        _print(decision, moved, joined.by)
+        print_notes(checks)
     raise typer.Exit(decision.exit_code)
 
 
 def _print(decision: "Decision", lines: list[str], joined_by: str) -> None:
-    """Print the verdict, the table, what moved, and what was noticed about the files."""
+    """Print the verdict, the table and what moved."""
     from rich.console import Console
     from rich.table import Table
 

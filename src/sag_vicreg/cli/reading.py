@@ -32,12 +32,17 @@ def read_files(
     vector_columns: list[str] | None,
     id_column: list[str] | None,
     label_column: list[str] | None,
+    text_column: list[str] | None = None,
 ) -> "list[Embeddings]":
     """Read files whose columns are what the options say, and folders of files as one set."""
     from sag_vicreg.artifacts import open_table, read_embeddings
 
     columns = column_names(
-        len(files), vector_columns=vector_columns, id_column=id_column, label_column=label_column
+        len(files),
+        vector_columns=vector_columns,
+        id_column=id_column,
+        label_column=label_column,
+        text_column=text_column,
     )
     return [
         open_table(path, names=each).whole()

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sag_vicreg.artifacts import Joined, shorten
+from sag_vicreg.errors import visible
 from sag_vicreg.structure import Branch, Movements
 from sag_vicreg.structure.movements import Names
 
 _NEAR = 3
-_LONGEST = 60
+# Characters of a text: of the item a line is about, and of those near it.
+_LONG, _SHORT = 60, 30
 _COLUMNS = (
     *("item", "label", "motion", "similarity", "reliability", "neighbors_lost"),
     *("old_neighbors", "new_neighbors"),
@@ -31,10 +34,32 @@ class Naming:
     labels: Names | None = None
     texts: Names | None = None
 
+    @classmethod
+    def of(cls, joined: Joined) -> "Naming":
+        """Name items as the first of several joined sets does, and by the first texts there are."""
+        first = joined.sets[0]
+        return cls(first.ids, first.labels, joined.texts)
+
+    def columns(self) -> dict[str, Names | None]:
+        """Return what :meth:`Movements.to_dict` names items by."""
+        return {"ids": self.ids, "labels": self.labels, "texts": self.texts}
+
     def item(self, row: int) -> str:
         """Call a row by its id and, where there is one, its text."""
-        name = f"row {row}" if self.ids is None else str(self.ids[row])
-        return name if self.texts is None else f"{name} “{brief(self.texts[row])}”"
+        text = self.text(row, _LONG)
+        return f"{self._name(row)} “{text}”" if text else self._name(row)
+
+    def in_short(self, row: int) -> str:
+        """Call a row by its text alone, where there is one."""
+        text = self.text(row, _SHORT)
+        return f"“{text}”" if text else self._name(row)
+
+    def text(self, row: int, most: int) -> str:
+        """Return so many characters of a row's text at most; nothing where there is none."""
+        return "" if self.texts is None else shorten(self.texts[row], most)
+
+    def _name(self, row: int) -> str:
+        return f"row {row}" if self.ids is None else visible(str(self.ids[row]))
 
     def branch(self, branch: Branch) -> str:
         """Call a branch by its main class where it has one, else by what is at its centre."""
@@ -43,14 +68,8 @@ class Naming:
             labels, counts = np.unique(np.asarray(self.labels)[branch.rows], return_counts=True)
             share = counts.max() / branch.size
             if share > 0.5:
-                return f"{size}, {share:.0%} {labels[counts.argmax()]}"
-        return f"{size} around {', '.join(self.item(row) for row in branch.examples[:_NEAR])}"
-
-
-def brief(text: str) -> str:
-    """Put a text on one line and cut it short."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1].rstrip() + "…"
+                return f"{size}, {share:.0%} {visible(str(labels[counts.argmax()]))}"
+        return f"{size} around {', '.join(self.in_short(row) for row in branch.examples[:_NEAR])}"
 
 
 def branch_lines(moved: Movements, naming: Naming, *, most: int = 5) -> list[str]:
@@ -68,7 +87,7 @@ def mover_lines(moved: Movements, naming: Naming, *, most: int = 5) -> list[str]
     lines = []
     for place in moved.movers(most):
         was, is_ = (
-            ", ".join(naming.item(row) for row in near[place][:_NEAR])
+            ", ".join(naming.in_short(row) for row in near[place][:_NEAR])
             for near in (moved.old_neighbors, moved.new_neighbors)
         )
         lines.append(
@@ -88,21 +107,10 @@ def moved_lines(moved: Movements, naming: Naming, *, most: int = 5) -> list[str]
 
 
 def movers_csv(moved: Movements, naming: Naming) -> str:
-    """Write a line per item, the one that moved most first: how far, and its neighbours."""
+    """Write a line per item, the one that moved most first: how far, its neighbours, its text."""
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(
-        [
-            "item",
-            "label",
-            "motion",
-            "similarity",
-            "reliability",
-            "neighbors_lost",
-            "old_neighbors",
-            "new_neighbors",
-        ]
-    )
+    writer.writerow([*_COLUMNS, *([] if naming.texts is None else ["text"])])
     plain = Naming(naming.ids)
     for place in np.argsort(-moved.motion, kind="stable"):
         row = moved.rows[place]
@@ -112,7 +120,7 @@ def movers_csv(moved: Movements, naming: Naming) -> str:
         ]
         numbers = (moved.motion, moved.similarity, moved.reliability, moved.neighbors_lost)
         label = "" if naming.labels is None else naming.labels[row]
-        writer.writerow(
-            [plain.item(row), label, *(f"{each[place]:.4f}" for each in numbers), *near]
-        )
+        text = [] if naming.texts is None else [naming.texts[row]]
+        moments = (f"{each[place]:.4f}" for each in numbers)
+        writer.writerow([plain.item(row), label, *moments, *near, *text])
     return table.getvalue()

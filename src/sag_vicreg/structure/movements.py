@@ -134,15 +134,24 @@ class Movements:
         return f"{self.moved.sum():,} of {len(self.rows):,} items moved{branches}"
 
     def to_dict(
-        self, *, ids: Names | None = None, labels: Names | None = None, count: int | None = 20
+        self,
+        *,
+        ids: Names | None = None,
+        labels: Names | None = None,
+        texts: Names | None = None,
+        count: int | None = 20,
     ) -> dict[str, Any]:
         """Return what JSON can hold: the ``count`` items that moved most, branches, classes.
 
-        Items are named by ``ids``, of all rows of the sets; by row where there are none.
+        Items are named by ``ids``, of all rows of the sets; by row where there are none. With
+        ``texts``, each item that moved has its own.
         """
 
         def name(row: int) -> Any:
             return int(row) if ids is None else str(ids[row])
+
+        def text(row: int) -> dict[str, str]:
+            return {} if texts is None else {"text": str(texts[row])}
 
         return {
             "items": len(self.rows),
@@ -150,6 +159,7 @@ class Movements:
             "movers": [
                 {
                     "item": name(self.rows[place]),
+                    **text(self.rows[place]),
                     "motion": float(self.motion[place]),
                     "similarity": float(self.similarity[place]),
                     "neighbors_lost": float(self.neighbors_lost[place]),
