@@ -5,7 +5,14 @@ from typing import Annotated
 
 import typer
 
-from sag_vicreg.cli.columns import IdColumn, Join, LabelColumn, VectorColumns, column_names
+from sag_vicreg.cli.columns import (
+    IdColumn,
+    Join,
+    LabelColumn,
+    TextColumn,
+    VectorColumns,
+    column_names,
+)
 
 
 def report(
@@ -37,6 +44,7 @@ def report(
     vector_columns: VectorColumns = None,
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
+    text_column: TextColumn = None,
     join: Join = "exact",
 ) -> None:
     """Write one self-contained HTML page: scores, trees, maps, neighbours, training, recipe.
@@ -64,6 +72,7 @@ def report(
             vector_columns=vector_columns,
             id_column=id_column,
             label_column=label_column,
+            text_column=text_column,
         ),
     )
     typer.echo(str(page))

@@ -29,9 +29,9 @@ from sag_vicreg.report.page import page_data, render
 from sag_vicreg.report.points import Points, gather_points, models_to_show
 from sag_vicreg.report.sources import Sources, open_sources
 from sag_vicreg.report.tables import Cell, PageRow, PageTable, number, plus_minus
-from sag_vicreg.report.trees import build_trees
+from sag_vicreg.report.trees import build_trees, recurring_branches
 from sag_vicreg.scores import MISSING
-from sag_vicreg.structure import Movements
+from sag_vicreg.structure import Branch, Movements
 from sag_vicreg.structure.comparing import CompareOptions
 
 
@@ -114,7 +114,11 @@ def build_report(
         *training_charts(found.models),
     ]
     maps = map_models(points, rows, seed=seed) if points and explore else []
-    branches = changed.flow.old if changed is not None else ()
+    branches: tuple[Branch, ...] = ()
+    if changed is not None:
+        branches = changed.flow.old
+    elif points and points.labels is None and explore:
+        branches = recurring_branches(points, trees=trees, seed=seed)
     drawn = build_trees(points, rows, seed=seed, branches=branches) if points and explore else None
     atlas = _atlas(points, rows) if points and explore else None
     moved = None
@@ -195,7 +199,7 @@ def _command(
         for name, value in options.items()
         if value != defaults[name].default
     ]
-    for option in ("vector_columns", "id_column", "label_column"):
+    for option in ("vector_columns", "id_column", "label_column", "text_column"):
         said = [getattr(each, option) for each in columns]
         values = [
             each if each is None or isinstance(each, str) else ",".join(each) for each in said

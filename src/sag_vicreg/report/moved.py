@@ -114,7 +114,7 @@ def _name(branch: Branch, points: Points) -> str:
             return str(shares[0][0])
         return ", ".join(f"{name} {share:.0%}" for name, share in shares)
     row = int(branch.rows[0])
-    return f"like {points.describe(row)}"
+    return f"like {points.like(row)}"
 
 
 def _classes(points: Points, moved: Movements) -> PageTable | None:
@@ -143,7 +143,9 @@ def _mover(
 ) -> Mapping[str, Any]:
     def item(row: int) -> dict[str, Any]:
         label = None if points.labels is None else points.classes[points.labels[row]]
-        return {"point": shown.get(int(row)), "name": points.describe(int(row)), "class": label}
+        text = None if points.texts is None else points.texts[row]
+        name = points.describe(int(row))
+        return {"point": shown.get(int(row)), "name": name, "class": label, "text": text}
 
     return {
         **item(moved.rows[place]),

@@ -70,6 +70,7 @@ def page_data(
             "count": len(rows),
             "ids": None if points.ids is None else [points.ids[row] for row in rows],
             "classes": None if labels is None else packed(labels[rows], "u2"),
+            "texts": None if points.texts is None else [points.texts[row] for row in rows],
         }
         if labels is not None:
             shown = labels[rows]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.artifacts import EmbeddingFile, join
+from sag_vicreg.artifacts import EmbeddingFile, join, shorten
 from sag_vicreg.errors import InputError
 from sag_vicreg.hierarchy import Hierarchy, hierarchy_names, load_hierarchy
 from sag_vicreg.report.sources import Model
@@ -18,6 +18,9 @@ from sag_vicreg.report.sources import Model
 MOST_MODELS = 6
 LARGEST = 1e18
 """Of the numbers in a vector: maps are laid out in float32, which must hold their squares."""
+
+# Characters of a text that stand for a branch around it.
+_BRIEFLY = 40
 
 FloatArray = NDArray[np.floating[Any]]
 
@@ -48,6 +51,8 @@ class Points:
     """Rows of all models whose id not every model has."""
     thumbnails: tuple[Path, ...] = ()
     """Thumbnail files beside the embeddings."""
+    texts: tuple[str, ...] | None = None
+    """What each row is, in words."""
     by_position: bool = False
     """Whether some models have ids and others none, so that ids could not match the rows."""
 
@@ -56,13 +61,18 @@ class Points:
 
     @property
     def noun(self) -> str:
-        """What a row is: an image where a run or a thumbnail says so."""
+        """What a row is: an image where a run or a thumbnail says so, a text where it has one."""
         images = self.thumbnails or any(model.recipe is not None for model in self.models)
-        return "image" if images else "row"
+        return "image" if images else "row" if self.texts is None else "text"
 
     def describe(self, row: int) -> str:
         """Call a row by its id, or by its place where there are no ids."""
         return f"row {row}" if self.ids is None else self.ids[row]
+
+    def like(self, row: int) -> str:
+        """Call a row by how its text begins, where it has one."""
+        text = "" if self.texts is None else self.texts[row]
+        return f"“{shorten(text, _BRIEFLY)}”" if text else self.describe(row)
 
     def sample(self, most: int, seed: int) -> NDArray[np.intp]:
         """Choose at most ``most`` rows, spread evenly over the classes, in their own order."""
@@ -156,6 +166,7 @@ def gather_points(
             for model, images in zip(embedded, chosen, strict=True)
             if (path := model.thumbnails(images)) is not None
         ),
+        texts=None if joined.texts is None else tuple(joined.texts.tolist()),
         by_position=len({e.ids is None for e in sets}) > 1,
     )
 

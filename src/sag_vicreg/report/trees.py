@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 from sag_vicreg.errors import InputError
 from sag_vicreg.evaluation.centroids import class_centroids
 from sag_vicreg.report.points import FloatArray, Points
-from sag_vicreg.structure import Branch, Tree, untangle, ward_tree
+from sag_vicreg.structure import Branch, Tree, branches_of, untangle, ward_forest, ward_tree
+from sag_vicreg.structure.forest import FEWEST_ROWS
 
 MOST_CLASSES = 300
 MOST_IMAGES = 48
 EXAMPLES = 6
+# Of more rows a sample tells the branches as well, in a fraction of the time.
+_FOREST_ITEMS = 3_000
 PLURALS = {"class": "classes", "branch": "branches"}
 
 
@@ -102,12 +105,25 @@ def build_trees(
     )
 
 
+def recurring_branches(points: Points, *, trees: int, seed: int) -> tuple[Branch, ...]:
+    """Find the branches of the first model's trees; none where there are too few rows for it."""
+    if trees == 0 or len(points) < FEWEST_ROWS:
+        return ()
+    try:
+        return branches_of(
+            ward_forest(points.vectors[0], trees=trees, items=_FOREST_ITEMS, seed=seed)
+        )
+    except InputError:
+        # Constant or zero vectors: a notice says so.
+        return ()
+
+
 def _of_branches(
     points: Points, rows: NDArray[np.intp], branches: Sequence[Branch]
 ) -> Trees | None:
     """Build the trees of the centroids of branches, with how many rows each has, and examples."""
     shown = {int(row): place for place, row in enumerate(rows)}
-    names = [f"{each.size:,} like {points.describe(int(each.rows[0]))}" for each in branches]
+    names = [f"{each.size:,} like {points.like(int(each.rows[0]))}" for each in branches]
     matrices = [np.stack([v[each.rows].mean(axis=0) for each in branches]) for v in points.vectors]
     examples = [
         tuple(shown[row] for row in each.rows.tolist() if row in shown)[:EXAMPLES]

@@ -100,7 +100,8 @@ def about_trees(points: Points, trees: Trees) -> dict[str, str]:
     count = len(trees.leaves)
     leaves = f"{count} {PLURALS.get(trees.noun, f'{trees.noun}s')}"
     if trees.noun in PLURALS:
-        leaves = "class centroids" if by_class else f"the centroids of {leaves} of the first model"
+        whose = "" if len(points.models) == 1 else " of the first model"
+        leaves = "class centroids" if by_class else f"the centroids of {leaves}{whose}"
     how = f"Ward trees over {leaves}, cosine geometry; branch length is merge height."
     if len(points.models) == 1:
         return {"title": "Class tree" if by_class else "Tree", "about": how}

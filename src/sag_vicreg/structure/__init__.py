@@ -36,7 +36,13 @@ from sag_vicreg.structure.forest_similarity import (
 from sag_vicreg.structure.joint import LCA_DISTANCES, JointTable, joint_table
 from sag_vicreg.structure.layout import Dendrogram, dendrogram
 from sag_vicreg.structure.lca import LCASimilarity, lca_similarity
-from sag_vicreg.structure.movements import ClassMovement, Flow, Movements, movements
+from sag_vicreg.structure.movements import (
+    ClassMovement,
+    Flow,
+    Movements,
+    branches_of,
+    movements,
+)
 from sag_vicreg.structure.points import GEOMETRIES
 from sag_vicreg.structure.similarity import HalfSamples, Scores, score_trees
 from sag_vicreg.structure.tanglegram import Tanglegram, entanglement, untangle
@@ -74,6 +80,7 @@ __all__ = [
     "TableSimilarity",
     "Tanglegram",
     "Tree",
+    "branches_of",
     "compare",
     "compare_all",
     "compare_tables",

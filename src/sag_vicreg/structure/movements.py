@@ -228,6 +228,21 @@ def movements(forest_a: Forest, forest_b: Forest) -> Movements:
     )
 
 
+def branches_of(forest: Forest) -> tuple[Branch, ...]:
+    """Return the branches that recur in a forest's trees and do not overlap, largest first.
+
+    Examples
+    --------
+    >>> from sag_vicreg.structure import ward_forest
+    >>> x = np.repeat(np.eye(4), 25, axis=0) + np.random.default_rng(0).normal(0, 0.1, (100, 4))
+    >>> [branch.size for branch in branches_of(ward_forest(x))]
+    [25, 25, 25, 25]
+    """
+    _, mean, _ = _moments(PairAverages(forest, forest))
+    found = resolved_branches(mean, forest)
+    return as_branches(found.take(partition(found.members)), forest)
+
+
 def _moments(
     averages: PairAverages,
 ) -> tuple[Ints, npt.NDArray[np.float32], npt.NDArray[np.float32]]:

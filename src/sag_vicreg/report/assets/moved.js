@@ -4,19 +4,24 @@ const movedOrder = { key: "motion", down: true };
 
 /** A picture of an item, or its name where there is none. */
 function movedItem(item, size) {
-  const label = item.class ?? item.name;
+  const label = item.text || (item.class ?? item.name);
   if (item.point !== null && atlas && tileOf[item.point] >= 0) {
     const shown = picture(item.point, size);
     shown.title = label;
     return shown;
   }
-  return element("span", { class: "chip", title: item.name }, shorten(label, 42));
+  const shown = item.text ? shortenEnd(item.text, 34) : shorten(label, 42);
+  return element("span", { class: "chip", title: item.text || item.name }, shown);
 }
 
 function movedRow(item) {
-  const own = element("td", {}, element("div", { class: "moved-item" }, movedItem(item, 44),
-    element("span", { class: "moved-name" }, item.class ?? item.name,
-      element("small", {}, item.class ? item.name : ""))));
+  // A text says more than a chip of it would.
+  const pictured = item.point !== null && hasPicture(item.point);
+  const lead = item.text && !pictured ? [] : [movedItem(item, 44)];
+  const about = item.text ? [item.class, item.name] : item.class ? [item.name] : [];
+  const own = element("td", {}, element("div", { class: "moved-item" }, ...lead,
+    element("span", { class: item.text ? "moved-name text" : "moved-name" }, item.text ? shortenEnd(item.text, 160) : item.class ?? item.name,
+      element("small", {}, about.filter(Boolean).join(" · ")))));
   const near = (items) => element("td", {}, element("div", { class: "moved-near" }, ...items.map((each) => movedItem(each, 34))));
   return element("tr", {}, own,
     element("td", {}, item.motion.toFixed(2)),
@@ -26,7 +31,7 @@ function movedRow(item) {
 
 function drawMovers() {
   const { key, down } = movedOrder;
-  const value = (item) => (key === "name" ? item.class ?? item.name : item[key]);
+  const value = (item) => (key === "name" ? item.text || (item.class ?? item.name) : item[key]);
   const sorted = [...moved.movers].sort((a, b) =>
     (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (down ? -1 : 1));
   byId("moved-rows").replaceChildren(...sorted.map(movedRow));
@@ -39,9 +44,13 @@ function drawMovers() {
 function startMoved() {
   if (!moved) return;
   for (const holder of document.querySelectorAll("#moved [data-points]")) {
-    if (!atlas) break;
     const points = holder.dataset.points.split(" ").filter(Boolean).map(Number);
-    holder.replaceChildren(...points.filter((i) => tileOf[i] >= 0).map((i) => picture(i, 28)));
+    const pictured = points.filter(hasPicture).map((i) => picture(i, 28));
+    // The first example names the branch; below its two lines there is room for so many more.
+    const room = Math.floor((holder.closest("li").clientHeight - 46) / 20);
+    const told = points.slice(1, 1 + room).filter(textOf).map((i) => element("small", {}, `“${shortenEnd(textOf(i), 40)}”`));
+    holder.replaceChildren(...(pictured.length ? pictured : told));
+    holder.classList.toggle("told", !pictured.length);
   }
   for (const ribbon of document.querySelectorAll("#moved .ribbon")) {
     ribbon.addEventListener("mousemove", (event) => showTip(...pointer(event), ribbon.dataset.words));

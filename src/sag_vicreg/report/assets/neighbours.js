@@ -3,7 +3,7 @@ const nearest = data.neighbours.map((rows) => ({ indices: decode(rows.indices), 
 
 function neighbourTile(i, cosine) {
   const same = classOf !== null && groupOfPoint(i) === groupOfPoint(state.chosen);
-  const button = element("button", { type: "button", "aria-label": `Choose ${pointName(i)}` }, picture(i, 72));
+  const button = element("button", { type: "button", "aria-label": `Choose ${pointName(i)}` }, tile(i, 72));
   button.addEventListener("click", () => set({ chosen: i }));
   button.addEventListener("mouseenter", () => state.kind === "points" && ringPoint(i));
   button.addEventListener("mouseleave", () => ringPoint(null));
@@ -19,7 +19,7 @@ function drawNeighbours() {
   const query = state.chosen;
   const own = element("div", { class: "neighbour-row query" },
     element("h3", {}, pointName(query), element("small", {}, classOf && data.points.ids ? data.points.ids[query] : "")),
-    picture(query, 96));
+    tile(query, 96));
   const rows = nearest.map(({ indices, cosines }, model) => {
     const k = data.neighbour_count;
     const tiles = Array.from({ length: k }, (_, j) => neighbourTile(indices[query * k + j], cosines[query * k + j] / 100));
@@ -27,7 +27,7 @@ function drawNeighbours() {
     const count = classOf ? `${same} of ${k} in the same ${level().noun}` : `${k} nearest by cosine`;
     return element("div", { class: "neighbour-row" },
       element("h3", {}, data.models[model], element("small", {}, count)),
-      element("ul", { class: "tiles" }, ...tiles));
+      element("ul", { class: data.points.texts ? "tiles texts" : "tiles" }, ...tiles));
   });
   byId("neighbour-rows").replaceChildren(own, ...rows);
   const select = byId("query-class");

@@ -27,6 +27,20 @@ function picture(i, size) {
   return span;
 }
 
+/** What stands for point i: its picture; else the beginning of its text; else its group's mark. */
+function tile(i, size) {
+  const text = hasPicture(i) ? null : textOf(i);
+  if (!text) return picture(i, size);
+  return element("span", { class: "text-tile", title: text }, shortenEnd(text, 90));
+}
+
+/** Examples as pictures, or as lines of text where they have no pictures; nothing for neither. */
+function examplesOf(points, size) {
+  const pictured = points.filter(hasPicture);
+  if (pictured.length) return [element("div", { class: "pictures" }, ...pictured.map((i) => picture(i, size)))];
+  return points.filter(textOf).slice(0, 3).map((i) => element("small", {}, `“${shortenEnd(textOf(i), 120)}”`));
+}
+
 const tip = byId("tip");
 
 /** Show the tooltip near (x, y), inside the window. */
@@ -51,16 +65,14 @@ function pointer(event) {
 
 function describePoint(i) {
   const content = [element("strong", {}, pointName(i))];
+  if (textOf(i)) content.push(element("span", { class: "own-text" }, textOf(i)));
   if (classOf && data.levels.length > 1) content.push(element("small", {}, pathOfClass(classOf[i])));
   if (classOf && data.points.ids) content.push(element("small", {}, data.points.ids[i]));
   return content;
 }
 
 function describeClass(c, examples) {
-  const content = [];
-  if (atlas && examples.length) {
-    content.push(element("div", { class: "pictures" }, ...examples.map((i) => picture(i, 52))));
-  }
+  const content = examplesOf(examples, 52);
   content.push(element("strong", {}, data.classes[c]));
   if (data.levels.length > 1) content.push(element("small", {}, pathOfClass(c)));
   return content;

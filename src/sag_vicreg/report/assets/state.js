@@ -54,6 +54,7 @@ const level = () => data.levels[state.level] ?? null;
 const groupOfClass = (c) => (level() && c !== null ? level().groups_of_classes[c] : 0);
 const classOfPoint = (i) => (classOf ? classOf[i] : null);
 const groupOfPoint = (i) => groupOfClass(classOfPoint(i));
+const textOf = (i) => data.points?.texts?.[i] || null;
 const pointName = (i) => (classOf ? data.classes[classOf[i]] : data.points.ids?.[i] ?? `row ${i}`);
 
 /** A class's place in the hierarchy, coarsest first, without the class itself. */
@@ -83,6 +84,8 @@ function shorten(text, length) {
   const head = Math.max(1, Math.ceil((length - 1) / 2));
   return `${text.slice(0, head)}…${text.slice(text.length - Math.max(1, length - 1 - head))}`;
 }
+/** Leave out the end: a text is known by how it begins. */
+const shortenEnd = (text, length) => (text.length <= length ? text : `${text.slice(0, length - 1).trimEnd()}…`);
 const few = (names, most) =>
   names.length > most ? `${names.slice(0, most).join(", ")} and ${names.length - most} more` : names.join(", ");
 

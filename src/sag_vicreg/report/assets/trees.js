@@ -186,7 +186,7 @@ function showNode({ side, node }, x, y) {
     const examples = data.trees.examples[leaf];
     const content = data.trees.classes
       ? describeClass(data.trees.classes[leaf], examples)
-      : [...(atlas ? [element("div", { class: "pictures" }, picture(examples[0], 112))] : []), element("strong", {}, data.trees.leaves[leaf])];
+      : [...examplesOf(examples, examples.length > 1 ? 52 : 112), element("strong", {}, data.trees.leaves[leaf])];
     return showTip(x, y, ...content);
   }
   const names = leaves.map((leaf) => data.trees.leaves[leaf]);
