@@ -87,6 +87,7 @@ def test_nothing_moved_has_no_table_of_movers(tmp_path: Path) -> None:
 
 def test_a_head_of_the_table_sorts_it(tmp_path: Path, browser: Browser) -> None:
     tab = browser.new_page()
+    tab.set_default_timeout(0)  # as long as it takes on this machine
     tab.goto(page(tmp_path, LABELS).as_uri())
     tab.wait_for_selector("html[data-ready]")
     motions = "rows => rows.map((row) => Number(row.children[1].textContent))"

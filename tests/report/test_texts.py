@@ -52,6 +52,7 @@ def test_texts_are_everywhere_and_run_nowhere(tmp_path: Path, browser: Browser) 
     assert "texts changed their place" in content
     assert "--text-column=text" in content
     tab = browser.new_page()
+    tab.set_default_timeout(0)  # as long as it takes on this machine
     complaints: list[str] = []
     tab.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
     tab.on("pageerror", lambda error: complaints.append(str(error)))
