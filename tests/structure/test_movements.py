@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from sag_vicreg.structure import Forest, movements, ward_forest
-from sag_vicreg.structure.branches import partition
+from sag_vicreg.structure.branches import SUPPORT, _found, partition
 from sag_vicreg.structure.damage import add_noise, merge_clusters, quantise, scatter_clusters
 from sag_vicreg.structure.forest_tables import PairAverages
 from sag_vicreg.structure.kernels import kernel
@@ -216,3 +216,22 @@ def test_the_dictionary_names_items_by_id(swapped: np.ndarray) -> None:
     assert len(content["classes"]) == 6
     assert content["branches"][0]["size"] > 1
     assert found.to_dict()["movers"][0]["item"] == found.rows[found.movers(1)[0]]
+
+
+def test_giving_up_on_sets_that_cannot_recur_changes_no_branch() -> None:
+    rng = np.random.default_rng(3)
+    blurred = forest(SET + 0.6 * rng.normal(size=SET.shape))
+    # Classes, halves of classes with some strangers, and sets of nothing in particular.
+    classes = np.stack([CLASSES[OLD.items] == c for c in range(6)])
+    some = np.concatenate([classes, classes & (rng.random(classes.shape) < 0.8)])
+    some = np.concatenate([some, rng.random((20, 240)) < 0.1])
+    early = 0
+    for each in (OLD, blurred):
+        recurs = [_found(some, each, needed=share)[:, :, 0] >= 0.75 for share in (0.0, SUPPORT)]
+        whole, given_up = (found.mean(axis=1) for found in recurs)
+        counts = whole >= SUPPORT
+        assert 0 < counts.sum() < len(some)
+        np.testing.assert_array_equal(given_up[counts], whole[counts])
+        assert (given_up[~counts] < SUPPORT).all()
+        early += int((given_up < whole).sum())
+    assert early > 0

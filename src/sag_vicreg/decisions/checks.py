@@ -85,12 +85,13 @@ class SetCheck:
         """What a comparison takes, and its reader should know."""
         found = []
         if self.duplicates:
-            found.append(f"{self.duplicates:,} rows repeat an earlier row exactly")
+            found.append(f"{_some(self.duplicates, 'row repeat')} an earlier row exactly")
         if self.near_duplicates:
-            among = "" if self.sampled is None else f" of {self.sampled:,} sampled"
-            found.append(f"{self.near_duplicates:,} rows{among} nearly repeat an earlier row")
+            among = "" if self.sampled is None else f", of {self.sampled:,} sampled"
+            repeat = _some(self.near_duplicates, "row nearly repeat")
+            found.append(f"{repeat} an earlier row{among}")
         if self.constant_dimensions:
-            found.append(f"{self.constant_dimensions:,} dimensions never change")
+            found.append(_some(self.constant_dimensions, "dimension never change"))
         if self.whole_numbers:
             found.append("every number is whole: quantised, or not embeddings")
         return tuple(found)
@@ -146,7 +147,7 @@ def check_set(embeddings: Embeddings, name: str) -> SetCheck:
     --------
     >>> x = np.eye(4)[[0, 1, 1, 2]]
     >>> check_set(Embeddings(x), "x").oddities[:2]
-    ('1 rows repeat an earlier row exactly', '1 dimensions never change')
+    ('1 row repeats an earlier row exactly', '1 dimension never changes')
     """
     vectors = embeddings.vectors
     finite = np.isfinite(vectors).all(axis=1)
@@ -193,6 +194,12 @@ def check_join(sets: Sequence[Embeddings]) -> JoinCheck:
     if len(sizes) > 1:
         return JoinCheck("position", None, tuple(len(each) for each in sets))
     return JoinCheck("position", sizes.pop(), (0,) * len(sets))
+
+
+def _some(count: int, what: str) -> str:
+    """Say that one row repeats, or that several rows repeat."""
+    noun, verb = what.split(" ", 1)
+    return f"1 {noun} {verb}s" if count == 1 else f"{count:,} {noun}s {verb}"
 
 
 def _rows(count: int) -> str:

@@ -98,7 +98,7 @@ def resolved_branches(mean: npt.NDArray[np.float32], forest: Forest) -> Resolved
     from scipy.spatial.distance import squareform
 
     known = len(mean)
-    merges = linkage(squareform(mean.astype(np.float64), checks=False), "average")
+    merges = linkage(squareform(mean, checks=False), "average")
     sets: list[Ints] = [np.array([item]) for item in range(known)]
     for one, other in merges[:, :2].astype(np.int64):
         sets.append(np.concatenate([sets[one], sets[other]]))
@@ -106,7 +106,7 @@ def resolved_branches(mean: npt.NDArray[np.float32], forest: Forest) -> Resolved
     members = np.zeros((len(candidates), known), bool)
     for place, each in enumerate(candidates):
         members[place, each] = True
-    support: Floats = (_found(members, forest)[:, :, 0] >= _RECURS).mean(axis=1)
+    support: Floats = (_found(members, forest, needed=SUPPORT)[:, :, 0] >= _RECURS).mean(axis=1)
     # Of branches that are nearly the same, as a chain of joining items makes them, the best stands.
     chosen: list[int] = []
     for place in np.argsort(-support, kind="stable").tolist():
@@ -131,9 +131,16 @@ def fates(members: Members, forest: Forest) -> list[tuple[str, float]]:
     return [(FATES[winner], float(votes[winner, k])) for k, winner in enumerate(winners)]
 
 
-def _found(members: Members, forest: Forest, *, pieces: bool = False) -> Floats:
-    """Look for sets of the first items in all trees: see the kernel for what is found."""
-    found = np.empty((len(members), forest.trees, 5))
+def _found(
+    members: Members, forest: Forest, *, pieces: bool = False, needed: float = 0.0
+) -> Floats:
+    """Look for sets of the first items in all trees: see the kernel for what is found.
+
+    A set that can no longer recur in a share of ``needed`` trees is given up.
+    """
+    trees = forest.trees
+    found = np.empty((len(members), trees, 5))
+    most_missed = max(k for k in range(trees + 1) if (trees - k) / trees >= needed)
 
     def look(part: slice) -> None:
         kernel("movements").find_again(
@@ -143,6 +150,8 @@ def _found(members: Members, forest: Forest, *, pieces: bool = False) -> Floats:
             members[part],
             _NEARLY_ALL,
             pieces,
+            _RECURS,
+            most_missed,
             found[part],
         )
 

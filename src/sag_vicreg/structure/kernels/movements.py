@@ -85,15 +85,17 @@ def _unfold(value, child, reach):
 
 
 @compiled(
-    "void(int32[:,::1], int32[:,::1], int64, boolean[:,::1], float64, boolean, float64[:,:,::1])",
+    "void(int32[:,::1], int32[:,::1], int64, boolean[:,::1], float64, boolean, float64, int64,"
+    " float64[:,:,::1])",
 )
-def find_again(order, value, known, members, enough, pieces_too, found):
+def find_again(order, value, known, members, enough, pieces_too, recurs, most_missed, found):
     """Look for each of several clusters in every tree; only the first ``known`` items count.
 
     Of cluster c in tree t, ``found[c, t]`` becomes: the largest Jaccard index with a branch that
     holds ``enough`` of it, a share; of the smallest such branch, how much of it is the cluster's,
     and which share of all other items is in it. With ``pieces_too`` also the share of the cluster
-    in branches that are made of it to ``enough``, and how many these are.
+    in branches that are made of it to ``enough``, and how many these are. A cluster that did not
+    recur, with an index of ``recurs``, in more than ``most_missed`` trees is given up: 0 from then.
     """
     m = order.shape[1]
     child = np.empty((m - 1, 2), np.int64)
@@ -101,11 +103,15 @@ def find_again(order, value, known, members, enough, pieces_too, found):
     counted = np.zeros(m + 1, np.int64)
     inside = np.zeros(m + 1, np.int64)
     stack = np.empty(m, np.int64)
+    missed = np.zeros(len(members), np.int64)
     for tree in range(len(order)):
         root = _unfold(value[tree], child, reach)
         for k in range(m):
             counted[k + 1] = counted[k] + (order[tree, k] < known)
         for cluster in range(len(members)):
+            if missed[cluster] > most_missed:
+                found[cluster, tree] = 0.0
+                continue
             member = members[cluster]
             for k in range(m):
                 item = order[tree, k]
@@ -113,6 +119,7 @@ def find_again(order, value, known, members, enough, pieces_too, found):
             total, everybody = inside[m], counted[m]
             found[cluster, tree] = np.nan
             if total == 0:
+                missed[cluster] += 1
                 continue
             # Branches that hold enough of it are nested: from the root down, one child at most.
             node, best, size = root, 0.0, everybody
@@ -132,6 +139,7 @@ def find_again(order, value, known, members, enough, pieces_too, found):
                 ):
                     larger = other
                 node = larger
+            missed[cluster] += best < recurs
             found[cluster, tree, 0] = best
             found[cluster, tree, 1] = shared / size
             found[cluster, tree, 2] = (size - shared) / max(everybody - total, 1)
