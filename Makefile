@@ -42,6 +42,7 @@ bench: $(INSTALLED)
 	OMP_NUM_THREADS=1 $(BENCHMARK) evaluation --repeats 1 --out $(RESULTS)/evaluation.json
 	OMP_NUM_THREADS=1 $(BENCHMARK) gate --repeats 20 --out $(RESULTS)/gate.json
 	$(BENCHMARK) scale --out $(RESULTS)/scale.json
+	OMP_NUM_THREADS=1 $(BENCHMARK) kills --out $(RESULTS)/kills.json
 	$(BENCHMARK) damage --docs docs --out $(RESULTS)/damage.json
 
 $(INSTALLED): pyproject.toml constraints.txt

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from sag_vicreg.artifacts.arrow_messages import ArrowMessages
 from sag_vicreg.artifacts.columns import IDS, LABELS, ColumnNames, brief
+from sag_vicreg.artifacts.parquet_pages import read_batches
 from sag_vicreg.door import check_memory, parse_json
 from sag_vicreg.errors import InputError
 
@@ -48,18 +50,12 @@ def has_fractions(column: "pa.ChunkedArray") -> bool:
     return is_number(column.type) and bool(np.any(known_numbers(column) % 1))
 
 
-def read_columns(file: BinaryIO, columns: Sequence[str], *, repeated: Sequence[str]) -> "pa.Table":
-    """Read columns of a parquet file, a batch of rows at a time, as long as the memory lasts.
-
-    The sizes a footer states are not asked for: PyArrow aborts the process where they are damaged.
-    """
+def read_columns(file: BinaryIO, columns: Sequence[str]) -> "pa.Table":
+    """Read columns of a parquet file, a batch of rows at a time, as long as the memory lasts."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    # Texts of these columns are kept once each: decoded, a small file could fill the memory.
-    opened = pq.ParquetFile(file, page_checksum_verification=True, read_dictionary=list(repeated))
     batches = []
-    for batch in opened.iter_batches(batch_size=_BATCH, columns=list(columns)):
+    for batch in read_batches(file, columns, _BATCH):
         check_memory(batch.nbytes)  # of the next, which is as large
         batches.append(batch)
     if not batches:
@@ -71,13 +67,16 @@ def read_columns(file: BinaryIO, columns: Sequence[str], *, repeated: Sequence[s
 
 def parquet_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
     """Read the columns that may be something of ours; of all others only name and type."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    schema = pq.read_schema(file)
+    return with_others(read_columns(file, candidates(schema, names)), schema)
+
+
+def candidates(schema: "pa.Schema", names: ColumnNames) -> list[str]:
+    """Return the columns that may be something of ours, in the order of the file."""
     said = (names.id_column, names.label_column, names.text_column)
     texts = [*IDS, *LABELS, *filter(None, said)]
-    schema = pq.read_schema(file)
-    repeated = [f.name for f in schema if f.name in texts and f.type in (pa.string(), pa.binary())]
     wanted = [
         field.name
         for field in schema
@@ -85,11 +84,17 @@ def parquet_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
     ]
     if not wanted:
         raise InputError("no column of numbers: the vectors are missing")
+    return wanted
+
+
+def with_others(read: "pa.Table", schema: "pa.Schema") -> "pa.Table":
+    """Put empty columns where a table has columns that were not read."""
+    import pyarrow as pa
+
     # In the order of the file, duplicates included; a name may be that of several columns.
-    read = read_columns(file, wanted, repeated=repeated)
     columns = iter(read.columns)
     everything = [
-        next(columns) if field.name in wanted else pa.nulls(read.num_rows, field.type)
+        next(columns) if field.name in read.column_names else pa.nulls(read.num_rows, field.type)
         for field in schema
     ]
     fields = [pa.field(f.name, c.type) for f, c in zip(schema, everything, strict=True)]
@@ -104,8 +109,10 @@ def ipc_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
     file.seek(0)
     if start.startswith(b"FEA1"):
         raise InputError("it is Feather of version 1, which nothing writes now: save it again")
-    opened = pa.ipc.open_file(file) if start == b"ARROW1" else pa.ipc.open_stream(file)
-    with opened:
+    messages = ArrowMessages(file)
+    check_memory(messages.size_of_dictionaries() + sum(map(messages.size, range(len(messages)))))
+    file.seek(0)
+    with (pa.ipc.open_file if messages.is_file else pa.ipc.open_stream)(file) as opened:
         table = opened.read_all()
     table.validate(full=True)
     return table

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sag_vicreg.artifacts.arrow import candidates, with_others
 from sag_vicreg.artifacts.columns import ColumnNames
 from sag_vicreg.artifacts.embeddings import Embeddings
 from sag_vicreg.artifacts.id_hashes import Hashes, hash_ids, hash_positions
@@ -73,6 +74,8 @@ class EmbeddingTable:
     ) -> tuple[Hashes, ...]:
         """Hash the ids of a piece, or its row numbers, by each seed; the vectors are not read."""
         if by_position or self.id_column is None:
+            with one_line(piece.path):  # the number of rows is only said so far
+                check_memory(8 * piece.rows * (len(seeds) + 1))
             stop = piece.start + piece.rows
             return tuple(hash_positions(piece.start, stop, seed=seed) for seed in seeds)
         parts = [[hash_ids(ids, seed=seed) for seed in seeds] for ids in self.ids(piece)]
@@ -236,6 +239,8 @@ def _pieces(source: TableFormat, paths: list[str]) -> list[Piece]:
     for path in paths:
         with one_line(path):
             for part, rows in enumerate(source.parts(path)):
+                if rows < 0:
+                    raise ValueError(f"part {part} has {rows} rows")
                 if rows:
                     pieces.append(Piece(len(pieces), path, part, start, rows))
                     start += rows
@@ -248,12 +253,15 @@ def _columns(
     """Return the columns of ids and vectors, and some vectors, from the first rows of all."""
     import pyarrow as pa
 
-    batches = islice(source.read(piece.path, piece.part, None, _FIRST_ROWS), 1)
-    table = pa.Table.from_batches(list(batches))
+    schema = source.schema(piece.path)
+    if len(set(schema.names)) < len(schema.names):
+        raise InputError("several columns have one name: give each its own")
+    wanted = candidates(schema, names)
+    batches = list(islice(source.read(piece.path, piece.part, wanted, _FIRST_ROWS), 1))
+    table = with_others(pa.Table.from_batches(batches), schema)
+    table.validate(full=True)
     identity, _, places = find_columns(table, names)
     vectors = tuple(table.column_names[place] for place in places)
-    if len(set(table.column_names)) < len(table.column_names):
-        raise InputError("several columns have one name: give each its own")
     return identity, vectors, vectors_of(table, places)
 
 

@@ -16,7 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sag_vicreg.artifacts.arrays import map_npy
+from sag_vicreg.artifacts.arrow_messages import ArrowMessages
+from sag_vicreg.artifacts.parquet_pages import read_batches
 from sag_vicreg.artifacts.runs import THUMBNAILS
+from sag_vicreg.door import check_memory
 from sag_vicreg.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,8 +28,6 @@ if TYPE_CHECKING:
 
 # A piece of an array: large enough to be worth a task, small beside any budget.
 _NPY_PIECE_BYTES = 32 << 20
-# Parquet is read through a buffer of this size: a column of a row group need not fit in memory.
-_BUFFER_BYTES = 1 << 20
 _VECTOR = "vector"
 
 
@@ -55,7 +56,7 @@ def one_line(path: str) -> Iterator[None]:
     except (OSError, EOFError) as error:
         said = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
         raise InputError(f"{path}: cannot be read ({said})") from error
-    except (ValueError, NotImplementedError, MemoryError) as error:  # Arrow's are among these
+    except Exception as error:  # parsers share no base class for what damaged bytes do to them
         said = " ".join(str(error).split())[:200]
         raise InputError(
             f"{path}: not a file of embeddings, or a damaged one ({said}): write it again"
@@ -118,7 +119,7 @@ class TableFormat:
         raise NotImplementedError
 
     def read(
-        self, path: str, part: int, columns: Sequence[str] | None, rows: int
+        self, path: str, part: int, columns: Sequence[str], rows: int
     ) -> "Iterator[pa.RecordBatch]":
         """Read some columns of a part, at most so many rows at a time."""
         raise NotImplementedError
@@ -127,76 +128,65 @@ class TableFormat:
 class ParquetFormat(TableFormat):
     """Row groups."""
 
-    @contextmanager
-    def _open(self, path: str) -> Iterator[Any]:
+    def parts(self, path: str) -> list[int]:
+        """Return the rows of each row group."""
         import pyarrow.parquet as pq
 
         with self.system.open_input_file(path) as source:
-            yield pq.ParquetFile(
-                source,
-                buffer_size=_BUFFER_BYTES,
-                pre_buffer=False,
-                page_checksum_verification=True,
-            )
-
-    def parts(self, path: str) -> list[int]:
-        """Return the rows of each row group."""
-        with self._open(path) as file:
-            groups = range(file.num_row_groups)
-            return [file.metadata.row_group(group).num_rows for group in groups]
+            metadata = pq.read_metadata(source)
+            return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
 
     def schema(self, path: str) -> "pa.Schema":
         """Read the columns off the file's footer."""
-        with self._open(path) as file:
-            return file.schema_arrow
+        import pyarrow.parquet as pq
+
+        with self.system.open_input_file(path) as source:
+            return pq.read_schema(source)
 
     def read(
-        self, path: str, part: int, columns: Sequence[str] | None, rows: int
+        self, path: str, part: int, columns: Sequence[str], rows: int
     ) -> "Iterator[pa.RecordBatch]":
         """Decode a row group as it is read."""
-        with self._open(path) as file:
-            yield from file.iter_batches(
-                rows, row_groups=[part], columns=columns, use_threads=False
-            )
+        with self.system.open_input_file(path) as source:
+            yield from read_batches(source, columns, rows, groups=[part], use_threads=False)
 
 
 class ArrowFormat(TableFormat):
     """Record batches of the file format; a stream, which cannot be entered, is a single part."""
 
-    @contextmanager
-    def _open(self, path: str) -> Iterator[Any]:
-        import pyarrow as pa
-
-        with self.system.open_input_file(path) as source:
-            try:
-                yield pa.ipc.open_file(source)
-            except pa.ArrowInvalid:
-                source.seek(0)
-                yield pa.ipc.open_stream(source)
-
     def parts(self, path: str) -> list[int]:
         """Return the rows of each record batch."""
-        with self._open(path) as file:
-            if not hasattr(file, "num_record_batches"):
-                return [sum(batch.num_rows for batch in file)]
-            every = range(file.num_record_batches)
-            return [file.get_batch(number).num_rows for number in every]
+        with self.system.open_input_file(path) as source:
+            messages = ArrowMessages(source)
+            rows = [messages.rows(number) for number in range(len(messages))]
+            return rows if messages.is_file else [sum(rows)]
 
     def schema(self, path: str) -> "pa.Schema":
         """Read the columns off the file's header."""
-        with self._open(path) as file:
-            return file.schema
+        with self.system.open_input_file(path) as source:
+            return self._open(source, ArrowMessages(source)).schema
 
     def read(
-        self, path: str, part: int, columns: Sequence[str] | None, rows: int
+        self, path: str, part: int, columns: Sequence[str], rows: int
     ) -> "Iterator[pa.RecordBatch]":
         """Slice a record batch."""
-        with self._open(path) as file:
-            whole = file if not hasattr(file, "get_batch") else [file.get_batch(part)]
-            for batch in whole:
-                chosen = batch if columns is None else batch.select(columns)
+        with self.system.open_input_file(path) as source:
+            messages = ArrowMessages(source)
+            numbers = [part] if messages.is_file else range(len(messages))
+            largest = max(map(messages.size, numbers), default=0)
+            check_memory(messages.size_of_dictionaries() + largest)
+            opened = self._open(source, messages)
+            for batch in [opened.get_batch(part)] if messages.is_file else opened:
+                chosen = batch.select(columns)
                 for start in range(0, chosen.num_rows, rows):
                     yield chosen.slice(start, rows)
+
+    @staticmethod
+    def _open(source: Any, messages: ArrowMessages) -> Any:
+        import pyarrow as pa
+
+        source.seek(0)
+        return (pa.ipc.open_file if messages.is_file else pa.ipc.open_stream)(source)
 
 
 class NpyFormat(TableFormat):
@@ -216,7 +206,7 @@ class NpyFormat(TableFormat):
         return pa.schema([(_VECTOR, pa.list_(kind, array.shape[1]))])
 
     def read(
-        self, path: str, part: int, columns: Sequence[str] | None, rows: int
+        self, path: str, part: int, columns: Sequence[str], rows: int
     ) -> "Iterator[pa.RecordBatch]":
         """Wrap rows of the map; nothing is copied."""
         import pyarrow as pa

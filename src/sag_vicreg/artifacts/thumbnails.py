@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from sag_vicreg.artifacts.arrow import read_columns
 from sag_vicreg.artifacts.atomic import atomic_path
 from sag_vicreg.door import Kind, open_file
 from sag_vicreg.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PICTURES = Kind(
     "a file of thumbnails (parquet with the columns id and image)",
@@ -49,9 +53,16 @@ def read_thumbnails(path: Path | str) -> dict[str, bytes]:
         kinds = {field.name: field.type for field in pq.read_schema(handle)}
         if kinds.get("id") != pa.string() or kinds.get("image") != pa.binary():
             raise InputError(f"it is not {PICTURES.name}: {PICTURES.remedy}")
-        table = read_columns(handle, ["id", "image"], repeated=())
+        table = read_columns(handle, ["id", "image"]).unify_dictionaries()
         if table["id"].null_count or table["image"].null_count:
             raise InputError(f"an id or an image is missing: {PICTURES.remedy}")
-        if (pc.max(pc.binary_length(table["image"])).as_py() or 0) > MOST_BYTES:
+        stored = table["image"].chunk(0).dictionary
+        if (pc.max(pc.binary_length(stored)).as_py() or 0) > MOST_BYTES:
             raise InputError(f"an image has more than {MOST_BYTES:,} bytes: {PICTURES.remedy}")
-        return dict(zip(table["id"].to_pylist(), table["image"].to_pylist(), strict=True))
+        return dict(zip(_values(table["id"]), _values(table["image"]), strict=True))
+
+
+def _values(column: "pa.ChunkedArray") -> list[Any]:
+    """Return the values of a column with one dictionary; equal ones are one object."""
+    stored = column.chunk(0).dictionary.to_pylist()
+    return [stored[place] for chunk in column.chunks for place in chunk.indices.to_pylist()]

@@ -1,0 +1,177 @@
+"""What the record batches of an Arrow file hold once they are unpacked, told before they are.
+
+A batch of a few kilobytes may stand for gigabytes, as its buffers may be compressed. Each begins
+with its length, and PyArrow takes that much memory before it looks further. The messages around the
+batches are flatbuffers, of which this reads the few fields it needs.
+"""
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+_MAGIC = b"ARROW1"
+_CONTINUED = b"\xff\xff\xff\xff"
+# Kinds of messages, and the places of fields in their tables, as Arrow's format has them.
+_DICTIONARY, _BATCH = 2, 3
+_VERSION, _KIND, _HEADER, _BODY_LENGTH, _NOTES = range(5)
+_VERSION_5 = 4
+_ROWS, _BUFFERS, _COMPRESSION = 0, 2, 3
+_DATA = 1
+_DICTIONARIES, _BATCHES = 2, 3
+_BLOCK_BYTES = 24
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of a record batch or dictionary, and the bytes of its buffers once unpacked."""
+
+    rows: int
+    size: int
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Where a message begins, and its size without its body."""
+
+    place: int
+    size: int
+
+
+class ArrowMessages:
+    """The messages of a file or stream: where dictionaries and batches begin."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._length = file.seek(0, 2)
+        self.is_file = self._read(0, len(_MAGIC)) == _MAGIC
+        found = self._in_footer() if self.is_file else self._in_order()
+        self._dictionaries, self._batches = found
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def rows(self, number: int) -> int:
+        """Return the rows of a batch."""
+        return self._batch(self._batches[number]).rows
+
+    def size(self, number: int) -> int:
+        """Return the memory of a batch."""
+        return self._batch(self._batches[number]).size
+
+    def size_of_dictionaries(self) -> int:
+        """Return the memory of everything that batches refer to."""
+        return sum(self._batch(place).size for place in self._dictionaries)
+
+    def _read(self, place: int, size: int) -> bytes:
+        if place < 0 or size < 0 or place + size > self._length:
+            raise ValueError("it refers to bytes beyond its end")
+        self._file.seek(place)
+        data: bytes = self._file.read(size)
+        if len(data) < size:
+            raise ValueError("it became shorter while it was read")
+        return data
+
+    def _in_footer(self) -> "tuple[list[_Block], list[_Block]]":
+        tail = 4 + len(_MAGIC)
+        size, magic = struct.unpack(f"<i{len(_MAGIC)}s", self._read(self._length - tail, tail))
+        if magic != _MAGIC:
+            raise ValueError("its end is missing")
+        footer = _Table.root(self._read(self._length - tail - size, size))
+        every = (footer.vector(field, _BLOCK_BYTES) for field in (_DICTIONARIES, _BATCHES))
+        dictionaries, batches = ([_Block(*struct.unpack("<qi12x", b)) for b in e] for e in every)
+        return dictionaries, batches
+
+    def _in_order(self) -> "tuple[list[_Block], list[_Block]]":
+        found: dict[int, list[_Block]] = {_DICTIONARY: [], _BATCH: []}
+        place = 0
+        while place < self._length:
+            message, size = self._message(place)
+            if message is None:
+                break
+            found.setdefault(message.number(_KIND, "B"), []).append(_Block(place, size))
+            place += size + message.number(_BODY_LENGTH, "q")
+        return found[_DICTIONARY], found[_BATCH]
+
+    def _message(self, place: int) -> "tuple[_Table | None, int]":
+        """Return a message and its size without its body; None for the end of a stream."""
+        start = 4 + 4 * (self._read(place, 4) == _CONTINUED)
+        (size,) = struct.unpack("<i", self._read(place + start - 4, 4))
+        if size == 0:
+            return None, start
+        message = _Table.root(self._read(place + start, size))
+        if message.number(_BODY_LENGTH, "q") < 0:
+            raise ValueError("a batch has no length")
+        return message, start + size
+
+    def _batch(self, block: "_Block") -> Batch:
+        message, _ = self._message(block.place)
+        if message is None or (header := message.table(_HEADER)) is None:
+            raise ValueError("a batch is missing")
+        if message.number(_VERSION, "h") < _VERSION_5 and message.table(_NOTES) is not None:
+            raise ValueError("it may be compressed as Arrow was before version 1.0")
+        if message.number(_KIND, "B") == _DICTIONARY and (data := header.table(_DATA)) is not None:
+            header = data
+        buffers = [struct.unpack("<qq", each) for each in header.vector(_BUFFERS, 16)]
+        sizes = [size for _, size in buffers]
+        if header.table(_COMPRESSION) is not None:
+            body = block.place + block.size
+            sizes = [self._unpacked(body + at, size) for at, size in buffers]
+        rows = header.number(_ROWS, "q")
+        if min([rows, *sizes]) < 0:
+            raise ValueError("a batch has a negative size")
+        return Batch(rows, sum(sizes))
+
+    def _unpacked(self, place: int, size: int) -> int:
+        if size == 0:
+            return 0
+        (unpacked,) = struct.unpack("<q", self._read(place, 8))
+        return size if unpacked == -1 else int(unpacked)  # -1: stored as it is
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table of a flatbuffer: fields by number, each present or not."""
+
+    data: bytes
+    place: int
+
+    @classmethod
+    def root(cls, data: bytes) -> "_Table":
+        return cls(data, _unpack("<I", data, 0))
+
+    def _field(self, number: int) -> int | None:
+        """Return the place of a field."""
+        fields = self.place - _unpack("<i", self.data, self.place)
+        offset = 4 + 2 * number
+        if offset + 2 > _unpack("<H", self.data, fields):
+            return None
+        found = _unpack("<H", self.data, fields + offset)
+        return self.place + found if found else None
+
+    def number(self, field: int, kind: str) -> int:
+        place = self._field(field)
+        return 0 if place is None else _unpack(f"<{kind}", self.data, place)
+
+    def table(self, field: int) -> "_Table | None":
+        place = self._field(field)
+        return None if place is None else _Table(self.data, place + _unpack("<I", self.data, place))
+
+    def vector(self, field: int, size: int) -> list[bytes]:
+        """Return the parts of a vector, each of so many bytes."""
+        place = self._field(field)
+        if place is None:
+            return []
+        start = place + _unpack("<I", self.data, place)
+        end = start + 4 + size * _unpack("<I", self.data, start)
+        if end > len(self.data):
+            raise ValueError("a list of a message goes on beyond its end")
+        return [self.data[at : at + size] for at in range(start + 4, end, size)]
+
+
+def _unpack(kind: str, data: bytes, place: int) -> int:
+    if place < 0:  # which Python would count from the end
+        raise ValueError("a message refers to bytes before it")
+    try:
+        return int(struct.unpack_from(kind, data, place)[0])
+    except struct.error as error:
+        raise ValueError("a message refers to bytes beyond its end") from error

@@ -1,0 +1,229 @@
+"""What the pages of a parquet file will take once they are unpacked, told before they are.
+
+A page of a hundred bytes may stand for gigabytes: compressed, or as runs of one number. Its header
+says what it will take, and PyArrow believes it. A footer says so too, but nothing binds the pages
+to it, and PyArrow aborts the process where some footers are damaged. So the headers are read on
+their way to PyArrow, without a byte being read twice.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sag_vicreg.door import check_memory
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Read at a time: a column of a row group need not fit into memory.
+_BUFFER_BYTES = 1 << 20
+# Of a header; its longest part are the smallest and largest text of the page.
+_MOST_HEADER = 1 << 16
+_MOST_DEPTH = 8
+# The fields for data, dictionaries and data of version 2, each with its number of values.
+_KINDS = (5, 7, 8)
+# A number of a list, and its levels: how deep it is nested, and whether a list begins with it.
+_LISTED_BYTES = 8 + 2 + 2
+# Less is not worth a look at the free memory.
+_SMALL = 1 << 26
+
+
+def read_batches(
+    file: Any,
+    columns: Sequence[str],
+    rows: int,
+    *,
+    groups: Sequence[int] | None = None,
+    use_threads: bool = True,
+) -> "Iterator[pa.RecordBatch]":
+    """Read columns some rows at a time, and never more than fits into memory.
+
+    Texts are dictionaries: one long text in every row takes no more than in the file.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    footer = pq.ParquetFile(file)
+    chosen = [field for field in footer.schema_arrow if field.name in columns]
+    flat = [field for field in chosen if not pa.types.is_nested(field.type)]
+    fixed = (each.type.byte_width for each in flat if pa.types.is_fixed_size_binary(each.type))
+    check_memory(rows * sum(fixed))
+    pages = _CountedPages(file, lists=len(flat) < len(chosen))
+    opened = pq.ParquetFile(
+        pages,
+        metadata=footer.metadata,
+        buffer_size=_BUFFER_BYTES,
+        pre_buffer=False,
+        page_checksum_verification=True,
+        read_dictionary=[field.name for field in flat],
+    )
+    for batch in opened.iter_batches(
+        rows, columns=list(columns), row_groups=groups, use_threads=use_threads
+    ):
+        pages.forget()
+        yield batch
+
+
+class _CountedPages:
+    """A parquet file that refuses to hand over pages that would not fit into memory.
+
+    To PyArrow it is a file. Reads that go on where one ended belong to the same column; others begin
+    one, with the header of a page.
+    """
+
+    def __init__(self, file: Any, *, lists: bool) -> None:
+        self._file = file
+        # Without lists, a column is unpacked as far as a batch needs; a list, to its end.
+        self._value_bytes = _LISTED_BYTES if lists else 0
+        self._taken = 0
+        self._columns: dict[int, list[_Column]] = defaultdict(list)
+
+    def forget(self) -> None:
+        """Begin another batch: what the pages of the last one took is free again."""
+        self._taken = 0
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file is closed, as PyArrow asks."""
+        return bool(self._file.closed)
+
+    def close(self) -> None:
+        """Leave the file open: whoever opened it closes it."""
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Move to a place in the file."""
+        return int(self._file.seek(offset, whence))
+
+    def tell(self) -> int:
+        """Return the place in the file."""
+        return int(self._file.tell())
+
+    def read(self, size: int = -1) -> bytes:
+        """Read bytes, and look at the headers of pages among them."""
+        start = self._file.tell()
+        data: bytes = self._file.read(size)
+        self._look(start, data)
+        return data
+
+    def _look(self, start: int, data: bytes) -> None:
+        going_on = self._columns.pop(start, [])
+        # A column may also begin in the midst of what another calls a page.
+        if not any(column.sure and column.between_pages for column in going_on):
+            going_on.append(_Column(sure=not going_on))
+        for column in going_on:
+            try:
+                self._taken += column.look(data, self._value_bytes)
+            except ValueError:
+                if column.sure:
+                    raise
+            else:
+                self._columns[start + len(data)].append(column)
+        if self._taken > _SMALL:
+            check_memory(self._taken)
+
+
+@dataclass
+class _Column:
+    """Where in its pages a column is: bytes ``left`` to the next header, or the begin of one."""
+
+    sure: bool
+    left: int = 0
+    begun: bytes = b""
+
+    @property
+    def between_pages(self) -> bool:
+        """Whether the next byte begins a header."""
+        return self.left == 0 and not self.begun
+
+    def look(self, data: bytes, value_bytes: int) -> int:
+        """Return what the pages that begin in ``data`` will take."""
+        data, self.begun = self.begun + data, b""
+        at, taken = self.left, 0
+        while at < len(data):
+            try:
+                header, end = _read_struct(data, at)
+            except IndexError:
+                if len(data) - at > _MOST_HEADER:
+                    raise ValueError("the header of a page has no end") from None
+                self.begun, at = data[at:], len(data)
+                break
+            packed, unpacked, values = _sizes(header)
+            taken += unpacked + values * value_bytes
+            at = end + packed
+        self.left = at - len(data)
+        self.sure = self.sure or taken > 0
+        return taken
+
+
+def _sizes(header: dict[int, Any]) -> tuple[int, int, int]:
+    """Return the bytes of a page as it is stored and unpacked, and how many values it has."""
+    counts = [header[kind].get(1) for kind in _KINDS if isinstance(header.get(kind), dict)]
+    numbers = [header.get(3), header.get(2), *counts]
+    if not all(isinstance(number, int) and number >= 0 for number in numbers):
+        raise ValueError("the header of a page has no sizes")
+    return numbers[0], numbers[1], max(counts, default=0)
+
+
+def _read_struct(data: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
+    """Read a structure of Thrift's compact protocol; IndexError where it goes on beyond the data.
+
+    Whole numbers and structures are returned by the number of their field; the rest is passed over.
+    """
+    if depth > _MOST_DEPTH:
+        raise ValueError("the header of a page is nested too deeply")
+    found: dict[int, Any] = {}
+    field = 0
+    while kind := data[at]:
+        at += 1
+        if kind >> 4:
+            field += kind >> 4
+        else:
+            field, at = _read_number(data, at)
+        found[field], at = _read_value(data, at, kind & 15, depth)
+    return found, at + 1
+
+
+def _read_value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
+    if kind in (1, 2):  # true and false, which are their own value
+        return None, at
+    if kind == 3:
+        return None, at + 1
+    if kind in (4, 5, 6):
+        return _read_number(data, at)
+    if kind == 7:
+        return None, at + 8
+    if kind == 8:
+        length, at = _read_varint(data, at)
+        return None, at + length
+    if kind in (9, 10):
+        of, count = data[at] & 15, data[at] >> 4
+        at += 1
+        if count == 15:
+            count, at = _read_varint(data, at)
+        for _ in range(count):
+            _, at = (None, at + 1) if of in (1, 2) else _read_value(data, at, of, depth)
+            if at > len(data):
+                raise IndexError
+        return None, at
+    if kind == 12:
+        return _read_struct(data, at, depth + 1)
+    raise ValueError("the header of a page is damaged")
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+        if shift > 63:
+            raise ValueError("the header of a page is damaged")
+
+
+def _read_number(data: bytes, at: int) -> tuple[int, int]:
+    value, at = _read_varint(data, at)
+    return value >> 1 ^ -(value & 1), at
