@@ -3,6 +3,7 @@
 What a header promises is compared with what the file holds before anything is allocated.
 """
 
+import io
 import math
 import zipfile
 from dataclasses import dataclass
@@ -21,6 +22,12 @@ Columns = tuple[Array, Array | None, Array | None, Array | None]
 """Vectors, ids, labels, texts."""
 
 _PICKLED = "it holds Python objects, which are not read for safety; save a plain float array"
+# How a version reads its header, and the bytes in which it says how long that is.
+_VERSIONS = {
+    (1, 0): (np.lib.format.read_array_header_1_0, 2),
+    (2, 0): (np.lib.format.read_array_header_2_0, 4),
+}
+_MOST_HEADER = 1 << 16
 _NPY, _ZIP = b"\x93NUMPY", b"PK"
 # Read as stored, little-endian; what is not here, such as 8-bit floats, NumPy has no type for.
 _SAFETENSORS_TYPES = {
@@ -56,13 +63,14 @@ class _Header:
 def _read_header(file: Any, length: int) -> _Header:
     """Read the header of an array of ``length`` bytes in all; refuse what does not fit it."""
     version = np.lib.format.read_magic(file)
-    read = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }.get(version)
-    if read is None:
+    if version not in _VERSIONS:
         raise ValueError(f"version {version[0]}.{version[1]} of NumPy's format")
-    shape, fortran, dtype = read(file)
+    read, width = _VERSIONS[version]
+    prefix = file.read(width)
+    size = int.from_bytes(prefix, "little")
+    if size > _MOST_HEADER:  # which NumPy would read before it says so
+        raise ValueError(f"a header of {size:,} bytes")
+    shape, fortran, dtype = read(io.BytesIO(prefix + file.read(size)))
     if dtype.hasobject:
         raise InputError(_PICKLED)
     header = _Header(shape, fortran, dtype, file.tell())

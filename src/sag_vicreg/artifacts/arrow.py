@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _BATCH = 1 << 14
+# A name that is missing in a line is a cell without a value; most may not be.
+_MOST_CELLS_PER_VALUE = 100
 
 
 def is_number(kind: "pa.DataType") -> bool:
@@ -122,19 +124,31 @@ def json_lines_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
     """Read one JSON mapping per line; the vectors are a list."""
     import pyarrow as pa
 
-    columns: dict[str, list[Any]] = {}
-    count = 0
+    check_memory(_size(file))
+
+    columns: dict[str, dict[int, Any]] = {}
+    rows = values = 0
     for number, line in enumerate(file, start=1):
         if not line.strip():
             continue
-        row = _parse_line(line, number)
-        for key, value in row.items():
-            cells = columns.setdefault(key, [None] * count)
-            cells.append(_compact(value))
-        count += 1
-        for cells in columns.values():
-            cells.extend([None] * (count - len(cells)))
-    return pa.table({name: pa.array(cells) for name, cells in columns.items()})
+        for key, value in _parse_line(line, number).items():
+            columns.setdefault(key, {})[rows] = _compact(value)
+            values += 1
+        rows += 1
+    if len(columns) * rows > _MOST_CELLS_PER_VALUE * values:
+        raise InputError(
+            f"{rows:,} lines have {len(columns):,} different names, most of them missing in most "
+            "lines: write the same names in every line"
+        )
+    return pa.table(
+        {name: pa.array([cells.get(row) for row in range(rows)]) for name, cells in columns.items()}
+    )
+
+
+def _size(file: BinaryIO) -> int:
+    size = file.seek(0, 2)
+    file.seek(0)
+    return size
 
 
 def _parse_line(line: bytes, number: int) -> dict[str, Any]:
@@ -163,6 +177,7 @@ def csv_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
     import pyarrow as pa
     from pyarrow import csv as arrow
 
+    check_memory(_size(file))
     line = file.readline()
     file.seek(0)
     first = next(csv.reader(io.StringIO(line.decode("utf-8-sig"), newline="")), [])

@@ -68,8 +68,8 @@ def read_batches(
 class _CountedPages:
     """A parquet file that refuses to hand over pages that would not fit into memory.
 
-    To PyArrow it is a file. Reads that go on where one ended belong to the same column; others begin
-    one, with the header of a page.
+    To PyArrow it is a file. Reads that go on where one ended belong to the same column; others
+    begin one, with the header of a page.
     """
 
     def __init__(self, file: Any, *, lists: bool) -> None:
@@ -113,7 +113,8 @@ class _CountedPages:
             going_on.append(_Column(sure=not going_on))
         for column in going_on:
             try:
-                self._taken += column.look(data, self._value_bytes)
+                for unpacked, values in column.look(data):
+                    self._taken += unpacked + values * self._value_bytes
             except ValueError:
                 if column.sure:
                     raise
@@ -136,10 +137,10 @@ class _Column:
         """Whether the next byte begins a header."""
         return self.left == 0 and not self.begun
 
-    def look(self, data: bytes, value_bytes: int) -> int:
-        """Return what the pages that begin in ``data`` will take."""
+    def look(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Yield the bytes, once unpacked, and the values of every page that begins in ``data``."""
         data, self.begun = self.begun + data, b""
-        at, taken = self.left, 0
+        at = self.left
         while at < len(data):
             try:
                 header, end = _read_struct(data, at)
@@ -149,17 +150,15 @@ class _Column:
                 self.begun, at = data[at:], len(data)
                 break
             packed, unpacked, values = _sizes(header)
-            taken += unpacked + values * value_bytes
+            yield unpacked, values
             at = end + packed
         self.left = at - len(data)
-        self.sure = self.sure or taken > 0
-        return taken
 
 
 def _sizes(header: dict[int, Any]) -> tuple[int, int, int]:
     """Return the bytes of a page as it is stored and unpacked, and how many values it has."""
     counts = [header[kind].get(1) for kind in _KINDS if isinstance(header.get(kind), dict)]
-    numbers = [header.get(3), header.get(2), *counts]
+    numbers = [header.get(3), header.get(2), header.get(1), *counts]
     if not all(isinstance(number, int) and number >= 0 for number in numbers):
         raise ValueError("the header of a page has no sizes")
     return numbers[0], numbers[1], max(counts, default=0)
