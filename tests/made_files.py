@@ -26,6 +26,7 @@ from sag_vicreg.artifacts import (
     Contents,
     Embeddings,
     ScoreFile,
+    open_table,
     read_backbone_config,
     read_embeddings,
     read_metrics,
@@ -43,6 +44,8 @@ VECTORS = np.random.default_rng(0).normal(size=(7, 3)).astype(np.float32)
 IDS = np.array([f"item {row}" for row in range(7)])
 LABELS = np.array(["cat", "dog", "cat", "dog", "owl", "owl", "cat"])
 TABLE = pa.table({"id": IDS.tolist(), "label": LABELS.tolist(), "vector": VECTORS.tolist()})
+# Labels are not read there, so that damage to them goes unseen.
+STREAMED = TABLE.drop_columns(["label"])
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,17 @@ def embeddings(path: Path) -> Any:
     return plain(read_embeddings(path))
 
 
+def streamed(path: Path) -> Any:
+    """The same of a table that is read piece by piece, which has no labels."""
+    table = open_table(path)
+    vectors = np.concatenate([x for piece in table.pieces for _, x in table.blocks(piece)])
+    ids = None
+    if table.id_column is not None:
+        every = (ids for piece in table.pieces for ids in table.ids(piece))
+        ids = [text for part in every for text in part.to_pylist()]
+    return vectors.astype(np.float64).tolist(), ids
+
+
 def of_arrays(arrays: Any) -> Any:
     """Vectors, ids and labels of an archive, as the page on files says they are named."""
     named = {name: arrays[name] for name in arrays}
@@ -113,6 +127,11 @@ def of_table(table: pa.Table) -> Any:
     rows = table[name].to_pylist()
     vectors = [[np.nan if value is None else float(value) for value in row] for row in rows]
     return vectors, texts("id", "ids"), texts("label", "labels")
+
+
+def without_labels(read: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+    """What else reads the bytes of a streamed table."""
+    return lambda data: read(data)[:2]
 
 
 def number(cell: str) -> float:
@@ -150,9 +169,18 @@ def write_csv(path: Path) -> None:
     path.write_text("\n".join(["id,label,x0,x1,x2", *lines]) + "\n")
 
 
-def write_stream(path: Path) -> None:
-    with pa.ipc.new_stream(path, TABLE.schema) as writer:
-        writer.write_table(TABLE)
+def write_stream(path: Path, table: pa.Table = TABLE) -> None:
+    with pa.ipc.new_stream(path, table.schema) as writer:
+        writer.write_table(table)
+
+
+def write_batches(path: Path) -> None:
+    with pa.ipc.new_file(path, STREAMED.schema) as writer:
+        writer.write_table(STREAMED, max_chunksize=3)
+
+
+def write_groups(path: Path) -> None:
+    pq.write_table(STREAMED, path, row_group_size=3, compression="none", write_page_checksum=True)
 
 
 def write_parquet(path: Path) -> None:
@@ -336,6 +364,22 @@ CASES = {
         ".feather", lambda path: feather.write_feather(TABLE, path), embeddings, of_ipc
     ),
     "arrow stream": Case(".arrow", write_stream, embeddings, of_ipc),
+    "streamed npy": Case(
+        ".npy",
+        lambda path: np.save(path, VECTORS),
+        streamed,
+        lambda data: (np.load(io.BytesIO(data), allow_pickle=False).astype(np.float64), None),
+    ),
+    "streamed parquet": Case(
+        ".parquet",
+        write_groups,
+        streamed,
+        without_labels(lambda data: of_table(pq.read_table(pa.BufferReader(data)))),
+    ),
+    "streamed arrow": Case(".arrow", write_batches, streamed, without_labels(of_ipc)),
+    "streamed arrow stream": Case(
+        ".arrow", lambda path: write_stream(path, STREAMED), streamed, without_labels(of_ipc)
+    ),
     "hierarchy": Case(".csv", write_hierarchy, read_paths, of_hierarchy),
     "recipe": Case(
         ".yaml",

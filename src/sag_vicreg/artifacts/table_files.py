@@ -159,7 +159,11 @@ class ArrowFormat(TableFormat):
         with self.system.open_input_file(path) as source:
             messages = ArrowMessages(source)
             rows = [messages.rows(number) for number in range(len(messages))]
-            return rows if messages.is_file else [sum(rows)]
+            if not messages.is_file:
+                return [sum(rows)]
+            opened = self._open(source, messages)
+            # A batch without rows is never read again: Arrow tells an empty one from a damaged one.
+            return [n or opened.get_batch(number).num_rows for number, n in enumerate(rows)]
 
     def schema(self, path: str) -> "pa.Schema":
         """Read the columns off the file's header."""
