@@ -13,9 +13,15 @@ from replication.stages import (
     halves,
 )
 from sag_vicreg.artifacts import Result
-from sag_vicreg.reproduce.declarations import DECLARATIONS
-from sag_vicreg.reproduce.plan import Evaluation, Overrides
-from sag_vicreg.reproduce.tables import by_seed, finished, of_method, paper_row
+from sag_vicreg.reproduce import (
+    DECLARATIONS,
+    Evaluation,
+    Overrides,
+    by_seed,
+    finished,
+    of_method,
+    paper_row,
+)
 
 PLAIN, OURS = PAIR
 # The tables whose numbers the paper prints for this dataset, and what their scores are called.

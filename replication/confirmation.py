@@ -10,7 +10,7 @@ from replication.findings import PAPERS_SCORES
 from replication.screening import BASELINE, Results
 from sag_vicreg.artifacts import Result
 from sag_vicreg.errors import InputError
-from sag_vicreg.reproduce.declarations import DECLARATIONS
+from sag_vicreg.reproduce import DECLARATIONS
 from sag_vicreg.scores import FOREST, titles
 
 # Steps to seeds, as docs/study.md has them.

@@ -13,10 +13,17 @@ from replication.stages import DATASET, STEPS
 from sag_vicreg.artifacts import Result
 from sag_vicreg.errors import InputError
 from sag_vicreg.recipes import Recipe
-from sag_vicreg.reproduce.declarations import DECLARATIONS, ImageSet
-from sag_vicreg.reproduce.embedding import PUBLISHED_IMAGES
-from sag_vicreg.reproduce.plan import OPTIONS, UNWATCHED, Evaluation, evaluation
-from sag_vicreg.reproduce.search import chosen_rate, search_evaluations
+from sag_vicreg.reproduce import (
+    DECLARATIONS,
+    OPTIONS,
+    PUBLISHED_IMAGES,
+    UNWATCHED,
+    Evaluation,
+    ImageSet,
+    chosen_rate,
+    evaluation,
+    search_evaluations,
+)
 
 SEEDS = (10, 11)
 # Structure is looked at over the images whose embeddings are published.

@@ -22,24 +22,24 @@ from replication.stages import (
 )
 from sag_vicreg.artifacts import Result
 from sag_vicreg.recipes import METHOD_LABELS
-from sag_vicreg.reproduce.declarations import DECLARATIONS, FORESTS
-from sag_vicreg.reproduce.plan import Evaluation, Overrides
-from sag_vicreg.reproduce.search import (
+from sag_vicreg.reproduce import (
     CRITERION,
-    chosen_rate,
-    rate_of,
-    search_evaluations,
-    tuned_by,
-)
-from sag_vicreg.reproduce.tables import (
+    DECLARATIONS,
     FOREST_NOTE,
+    FORESTS,
     Column,
+    Evaluation,
+    Overrides,
     Row,
     Table,
     assemble,
     average,
+    chosen_rate,
     finished,
     of_method,
+    rate_of,
+    search_evaluations,
+    tuned_by,
 )
 from sag_vicreg.scores import PAPERS_FIVE, Score, titles
 

@@ -1,16 +1,13 @@
 """Structure against k-NN: what a method gains above the curve that blurring alone draws."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from sag_vicreg.figures.labels import place_labels
-from sag_vicreg.figures.style import MARKERS, PALETTE, figure_style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from sag_vicreg.figures.style import MARKERS, PALETTE, new_figure
 
 _REFERENCE_MARKERS = ("x", "+", "1", "2")
 Place = tuple[float, float]
@@ -21,7 +18,7 @@ Named = Sequence[tuple[str, Place, Sequence[Place]]]
 
 def draw_structure_against_knn(
     curves: Mapping[str, Named], points: Named, references: Named, *, ylabel: str
-) -> "Figure":
+) -> Figure:
     """Draw curves with labelled points, methods as points, and references in grey.
 
     Parameters
@@ -31,14 +28,11 @@ def draw_structure_against_knn(
     points
         Methods that are compared with the curves.
     references
-        Points that are no method's, in grey.
+        Points that belong to no method, in grey.
     ylabel
         The structure score.
     """
-    from matplotlib.figure import Figure
-
-    with figure_style():
-        figure = Figure(figsize=(7.6, 4.2))
+    with new_figure(7.6, 4.2) as figure:
         axis = figure.subplots()
         named: dict[Place, str] = {}
         for order, (name, along) in enumerate(curves.items()):
@@ -64,7 +58,7 @@ def draw_structure_against_knn(
     return figure
 
 
-def _draw_seeds(axis: "Axes", seeds: Sequence[Place], color: str) -> None:
+def _draw_seeds(axis: Axes, seeds: Sequence[Place], color: str) -> None:
     if len(seeds) > 1:
         knn, scores = zip(*seeds, strict=True)
         axis.scatter(knn, scores, s=8, color=color, alpha=0.45, linewidths=0)

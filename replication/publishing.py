@@ -9,9 +9,7 @@ from pathlib import Path
 
 from sag_vicreg.artifacts import Result, finished_files, read_results, write_embeddings
 from sag_vicreg.recipes import Recipe
-from sag_vicreg.reproduce.declarations import ImageSet
-from sag_vicreg.reproduce.embedding import PUBLISHED_IMAGES, embed_once, published_file
-from sag_vicreg.reproduce.store import Store
+from sag_vicreg.reproduce import PUBLISHED_IMAGES, ImageSet, Store, embed_once, published_file
 
 LIMIT = 60_000_000
 """Bytes that all published files may have together."""

@@ -20,12 +20,15 @@ from replication.screening import BASELINE
 from sag_vicreg.artifacts import Embeddings, Result, write_json
 from sag_vicreg.errors import InputError
 from sag_vicreg.recipes import Recipe
-from sag_vicreg.reproduce.declarations import ImageSet
-from sag_vicreg.reproduce.embedding import PUBLISHED_IMAGES, embed_once
-from sag_vicreg.reproduce.forests import forest_scores
-from sag_vicreg.reproduce.plan import OPTIONS
-from sag_vicreg.reproduce.scoring import knn_within
-from sag_vicreg.reproduce.store import Store
+from sag_vicreg.reproduce import (
+    OPTIONS,
+    PUBLISHED_IMAGES,
+    ImageSet,
+    Store,
+    embed_once,
+    forest_scores,
+    knn_within,
+)
 from sag_vicreg.scores import FOREST
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from replication.publishing import publish_embeddings, publish_results
 from replication.stages import DATASET, EMBEDDED, METHODS, STAGES
 from sag_vicreg.artifacts import Result, check_writable
 from sag_vicreg.errors import InputError
-from sag_vicreg.reproduce import Campaign, Target
-from sag_vicreg.reproduce.search import chosen_rate, tuned_by
+from sag_vicreg.reproduce import Campaign, Target, chosen_rate, tuned_by
 
 SEARCH = "lr-search"
 

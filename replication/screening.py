@@ -19,7 +19,7 @@ from replication.findings import PAPERS_SCORES
 from replication.stages import STEPS
 from sag_vicreg.artifacts import Result
 from sag_vicreg.errors import InputError
-from sag_vicreg.reproduce.search import CRITERION
+from sag_vicreg.reproduce import CRITERION
 from sag_vicreg.scores import FOREST
 
 Results = Mapping[str, Result]

@@ -7,9 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sag_vicreg.artifacts import Result
-from sag_vicreg.reproduce.declarations import DECLARATIONS, Setting
-from sag_vicreg.reproduce.plan import UNWATCHED, Evaluation, Overrides, evaluation
-from sag_vicreg.reproduce.search import search_evaluations, tuned_by
+from sag_vicreg.reproduce import (
+    DECLARATIONS,
+    UNWATCHED,
+    Evaluation,
+    Overrides,
+    Setting,
+    evaluation,
+    search_evaluations,
+    tuned_by,
+)
 
 DATASET = "cifar100"
 SEEDS = (0, 1, 2)

@@ -14,9 +14,7 @@ from replication.references import complete_points, read_points
 from replication.study_page import generated_part, update_study_page
 from sag_vicreg.artifacts import Result, read_results
 from sag_vicreg.errors import InputError
-from sag_vicreg.reproduce import Campaign
-from sag_vicreg.reproduce.forests import complete_forests
-from sag_vicreg.reproduce.plan import evaluation_of
+from sag_vicreg.reproduce import Campaign, complete_forests, evaluation_of
 
 
 class Study:

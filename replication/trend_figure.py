@@ -1,18 +1,14 @@
 """The replication's trend: a difference between two methods, by length of training."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from sag_vicreg.figures.style import MARKERS, PALETTE, figure_style
+from matplotlib.figure import Figure
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from sag_vicreg.figures.style import MARKERS, PALETTE, new_figure
 
 
-def draw_trend(
-    differences: Mapping[str, Mapping[int, Sequence[float]]], *, ylabel: str
-) -> "Figure":
-    """Draw one line a score through the means, and every seed's difference as a faint point.
+def draw_trend(differences: Mapping[str, Mapping[int, Sequence[float]]], *, ylabel: str) -> Figure:
+    """Draw one line per score through the means, and every seed's difference as a faint point.
 
     Parameters
     ----------
@@ -21,10 +17,7 @@ def draw_trend(
     ylabel
         What is subtracted from what.
     """
-    from matplotlib.figure import Figure
-
-    with figure_style():
-        figure = Figure(figsize=(6.2, 3.6))
+    with new_figure(6.2, 3.6) as figure:
         axis = figure.subplots()
         axis.axhline(0, color="#888888", linewidth=0.8)
         for order, (name, by_steps) in enumerate(differences.items()):
@@ -42,11 +35,10 @@ def draw_trend(
                 label=name,
             )
         ticks = sorted({steps for by_steps in differences.values() for steps in by_steps})
-        axis.set_xscale("log")
+        axis.set(xscale="log", xlabel="training steps", ylabel=ylabel)
         axis.set_xticks(ticks, _named(ticks, differences))
         axis.set_xlim(min(ticks) / 1.25, max(ticks) * 1.25)
         axis.minorticks_off()
-        axis.set(xlabel="training steps", ylabel=ylabel)
         figure.legend(loc="outside right upper")
     return figure
 

@@ -1,17 +1,15 @@
 """Figure 6: class centroids of unseen classes in the plane, one panel per model."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from sag_vicreg.figures.data import FigureData
 from sag_vicreg.figures.labels import place_labels
-from sag_vicreg.figures.style import figure_style, look
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from sag_vicreg.figures.style import look, new_figure
 
 
 @dataclass(frozen=True)
@@ -26,15 +24,12 @@ class Centroids(FigureData):
     names: Annotated[NDArray[np.str_], "U", "c"]
     groups: Annotated[NDArray[np.str_], "U", "c"]
 
-    def draw(self) -> "Figure":
+    def draw(self) -> Figure:
         """Draw one scatter per model; classes of a group are coloured and written out."""
-        from matplotlib.figure import Figure
-
         groups = list(dict.fromkeys(group for group in self.groups if group))
         members = {group: np.flatnonzero(self.groups == group) for group in groups}
         named = np.concatenate([np.empty(0, np.intp), *members.values()])
-        with figure_style():
-            figure = Figure(figsize=(5.6 * len(self.titles), 5.4))
+        with new_figure(5.6 * len(self.titles), 5.4) as figure:
             axes = figure.subplots(1, len(self.titles), squeeze=False)[0]
             for axis, title, xy in zip(axes, self.titles, self.places, strict=True):
                 rest = xy[self.groups == ""]

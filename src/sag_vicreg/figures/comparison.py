@@ -1,24 +1,27 @@
 """A comparison as a picture: untangle, lay out, draw."""
 
-from typing import TYPE_CHECKING
+from matplotlib.figure import Figure
 
 from sag_vicreg.figures.trees import draw_comparison, draw_matrix
 from sag_vicreg.scores import COPHENETIC, LCA, measure_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from sag_vicreg.structure import Comparison, Comparisons
+from sag_vicreg.structure import (
+    MATRIX_SCORES,
+    Comparison,
+    Comparisons,
+    cut,
+    dendrogram,
+    joint_table,
+    untangle,
+    verdict,
+)
 
 # Up to this many leaves a tree is drawn whole; of a larger one, this many top merges.
 _WHOLE, _TOP = 150, 60
 _COLOURED = 6
 
 
-def draw_two(found: "Comparison", names: tuple[str, str]) -> "Figure":
+def draw_two(found: Comparison, names: tuple[str, str]) -> Figure:
     """Draw two compared sets: tanglegram, both dendrograms, joint LCA histogram."""
-    from sag_vicreg.structure import cut, dendrogram, joint_table, untangle, verdict
-
     one, other = found.trees
     facing = untangle(one, other)
     top = _WHOLE if found.n <= _WHOLE else _TOP
@@ -38,10 +41,8 @@ def draw_two(found: "Comparison", names: tuple[str, str]) -> "Figure":
     )
 
 
-def draw_many(found: "Comparisons", score: str) -> "Figure":
+def draw_many(found: Comparisons, score: str) -> Figure:
     """Draw one score of every two sets as a heat map."""
-    from sag_vicreg.structure import MATRIX_SCORES
-
     pair, key = found.any, MATRIX_SCORES[score]
     sides = ", row first" if key in COPHENETIC else ""
     return draw_matrix(

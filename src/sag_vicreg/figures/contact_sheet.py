@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.figures.style import check_figure_path, figure_style, save_figure
+from sag_vicreg.figures.style import check_figure_path, new_figure, save_figure
 
 Images = NDArray[np.uint8]
 
@@ -34,22 +34,16 @@ def draw_contact_sheet(
     path
         Where to write, as PNG, SVG or PDF.
     """
-    import matplotlib.pyplot as plt
-
     path = check_figure_path(path)
     widths = [max(len(images) for images in group) for group in groups.values()]
     longest = max(len(row) for row in rows)
-    size = (_CELL * sum(widths) + 0.3 * len(widths) + 0.065 * longest, _CELL * len(rows) + 0.6)
-    with figure_style():
-        figure, axes = plt.subplots(
-            1, len(groups), figsize=size, width_ratios=widths, squeeze=False
-        )
+    breadth = _CELL * sum(widths) + 0.3 * len(widths) + 0.065 * longest
+    with new_figure(breadth, _CELL * len(rows) + 0.6) as figure:
+        axes = figure.subplots(1, len(groups), width_ratios=widths, squeeze=False)
         for axis, (heading, group), width in zip(axes[0], groups.items(), widths, strict=True):
             # One picture for the whole group: a figure of hundreds of axes takes minutes.
             axis.imshow(_mosaic(group, width), interpolation="nearest", aspect="equal")
-            axis.set_title(heading)
-            axis.set_xticks([])
-            axis.set_yticks([])
+            axis.set(title=heading, xticks=[], yticks=[])
             axis.spines[:].set_visible(False)
         cell = _mosaic(next(iter(groups.values())), widths[0]).shape[0] / len(rows)
         axes[0, 0].set_yticks([(row + 0.5) * cell for row in range(len(rows))], rows)
@@ -57,7 +51,6 @@ def draw_contact_sheet(
         if title:
             figure.suptitle(title)
         save_figure(figure, path)
-        plt.close(figure)
 
 
 def _mosaic(group: Sequence[Sequence[Images]], width: int) -> Images:

@@ -4,16 +4,14 @@ import zipfile
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, get_type_hints
+from typing import Any, Self, get_type_hints
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from sag_vicreg.artifacts import atomic_path
 from sag_vicreg.door import Kind, check_memory, open_file
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SUFFIX = ".npz"
 _KIND = Kind("the data of such a figure", "draw it again from run folders", 1 << 28)
@@ -28,7 +26,7 @@ class FigureData(ABC):
     """
 
     @abstractmethod
-    def draw(self) -> "Figure":
+    def draw(self) -> Figure:
         """Draw the figure."""
 
     def write(self, path: Path) -> None:

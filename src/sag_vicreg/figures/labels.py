@@ -1,13 +1,11 @@
 """Names beside points: each at the side where it covers the least."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Floats = NDArray[np.floating]
 
@@ -22,15 +20,13 @@ _MARKER = 4.0
 _OUTSIDE = 1e6
 
 
-def place_labels(axis: "Axes", xy: Floats, names: Sequence[str]) -> None:
+def place_labels(axis: Axes, xy: Floats, names: Sequence[str]) -> None:
     """Write ``names`` beside the points ``xy``, each at the nearest place that is free.
 
     One greedy pass over eight sides and five distances, enough for a few dozen names. Where no
     place is free the one that covers the least is taken, inside the frame. The layout must be
     final: call it when all else is drawn.
     """
-    from matplotlib.patheffects import withStroke
-
     figure = axis.get_figure(root=True)
     assert figure is not None
     figure.draw_without_rendering()

@@ -5,14 +5,13 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sag_vicreg.figures.style import figure_style, look
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sag_vicreg.figures.style import look, new_figure
 from sag_vicreg.scores import Measure, Score
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _GREY = "#777777"
 _CHANCE = "chance; of accuracies the largest class"
@@ -67,14 +66,11 @@ def count_panel(
     return Panel(measure, title, "number of clusters", counts, curves, chance)
 
 
-def draw_panels(panels: Sequence[Panel]) -> "Figure":
+def draw_panels(panels: Sequence[Panel]) -> Figure:
     """Draw panels side by side over one legend."""
-    from matplotlib.figure import Figure
-
     columns = math.ceil(math.sqrt(len(panels)))
     rows = -(-len(panels) // columns)
-    with figure_style():
-        figure = Figure(figsize=(3.6 * columns + 0.4, 3.2 * rows + 0.5))
+    with new_figure(3.6 * columns + 0.4, 3.2 * rows + 0.5) as figure:
         grid = figure.subplots(rows, columns, squeeze=False).ravel()
         for axes, panel in zip(grid, panels, strict=False):
             _draw(axes, panel)
@@ -101,7 +97,7 @@ def draw_panels(panels: Sequence[Panel]) -> "Figure":
     return figure
 
 
-def _draw(axes: "Axes", panel: Panel) -> None:
+def _draw(axes: Axes, panel: Panel) -> None:
     if len(panel.places) == 1:
         _draw_bars(axes, panel)
         return
@@ -136,7 +132,7 @@ def _draw(axes: "Axes", panel: Panel) -> None:
     axes.set(xlabel=panel.xlabel, ylabel=panel.measure.unit or None, title=panel.title)
 
 
-def _draw_bars(axes: "Axes", panel: Panel) -> None:
+def _draw_bars(axes: Axes, panel: Panel) -> None:
     """Draw the only score of each model as a bar: a curve over one place would be a dot."""
     factor = panel.measure.factor
     for order, curve in enumerate(panel.curves):

@@ -1,16 +1,14 @@
 """Figure 3: non-trivial pairs, where the random walk starts and where it ends."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from sag_vicreg.figures.data import FigureData
-from sag_vicreg.figures.style import caption, figure_style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from sag_vicreg.figures.style import caption, new_figure
 
 
 @dataclass(frozen=True)
@@ -45,13 +43,10 @@ class ImagePairs(FigureData):
             f"among the {self.k} nearest for {self.own_view_near} of {self.rows}"
         )
 
-    def draw(self) -> "Figure":
+    def draw(self) -> Figure:
         """Draw one column per pair: start above, end below, the pair's weight between them."""
-        from matplotlib.figure import Figure
-
         n = len(self.starts)
-        with figure_style():
-            figure = Figure(figsize=(max(1.3 * n, 4.0), 3.8))
+        with new_figure(max(1.3 * n, 4.0), 3.8) as figure:
             figure.suptitle(self.title, fontsize=9)
             axes = figure.subplots(2, n, squeeze=False)
             for column in range(n):

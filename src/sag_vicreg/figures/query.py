@@ -1,17 +1,15 @@
 """Figure 2: a query image and its nearest images under each model, cosines shown."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from sag_vicreg.figures.data import FigureData
-from sag_vicreg.figures.style import PALETTE, caption, figure_style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from sag_vicreg.figures.style import PALETTE, caption, new_figure
 
 
 @dataclass(frozen=True)
@@ -25,17 +23,14 @@ class Query(FigureData):
     classes: Annotated[NDArray[np.str_], "U", "m k"]
     cosines: Annotated[NDArray[np.floating], "f", "m k"]
 
-    def draw(self) -> "Figure":
+    def draw(self) -> Figure:
         """Draw the query at the left and one row of ranked images per model.
 
         A neighbour of the query's own class has a blue frame, any other an orange one and a cross
         before its name, so that the figure also reads in grey.
         """
-        from matplotlib.figure import Figure
-
         n_models, width = self.classes.shape
-        with figure_style():
-            figure = Figure(figsize=(1.25 * (width + 1.4), 1.95 * n_models))
+        with new_figure(1.25 * (width + 1.4), 1.95 * n_models) as figure:
             grid = figure.add_gridspec(n_models, width + 1, width_ratios=[1.3] + [1.0] * width)
             _show(figure.add_subplot(grid[:, 0]), self.image, f"query: {caption(self.name)}")
             for row, model in enumerate(self.models):
@@ -51,7 +46,7 @@ class Query(FigureData):
         return figure
 
 
-def _show(axis: "Axes", image: NDArray[np.uint8], text: str, *, frame: str | None = None) -> None:
+def _show(axis: Axes, image: NDArray[np.uint8], text: str, *, frame: str | None = None) -> None:
     axis.imshow(image, interpolation="nearest")
     axis.set(xticks=[], yticks=[])
     axis.set_xlabel(text, fontsize=8)

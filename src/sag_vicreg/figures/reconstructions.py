@@ -1,16 +1,14 @@
 """What a masked autoencoder was shown, what it painted, and what was there."""
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from sag_vicreg.figures.data import FigureData
-from sag_vicreg.figures.style import figure_style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from sag_vicreg.figures.style import new_figure
 
 _Pictures = Annotated[NDArray[np.uint8], "u", "n h w 3"]
 
@@ -23,13 +21,10 @@ class Reconstructions(FigureData):
     reconstruction: _Pictures
     original: _Pictures
 
-    def draw(self) -> "Figure":
+    def draw(self) -> Figure:
         """Draw one column per image: masked, reconstructed, original."""
-        from matplotlib.figure import Figure
-
         n = len(self.original)
-        with figure_style():
-            figure = Figure(figsize=(0.5 + 0.9 * n, 2.9))
+        with new_figure(0.5 + 0.9 * n, 2.9) as figure:
             tight = {"wspace": 0.05, "hspace": 0.05}
             panels = figure.subplots(3, n, squeeze=False, gridspec_kw=tight)
             for row, name in zip(panels, (field.name for field in fields(self)), strict=True):

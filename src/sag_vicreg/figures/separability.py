@@ -7,16 +7,17 @@ separable, structure kept. A linear probe prefers the first, the trees the secon
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from scipy.cluster.hierarchy import dendrogram
+from sklearn.linear_model import LogisticRegression
 
 from sag_vicreg.figures.data import FigureData
-from sag_vicreg.figures.style import MARKERS, PALETTE, figure_style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from sag_vicreg.figures.style import MARKERS, PALETTE, new_figure
+from sag_vicreg.structure import compare, ward_tree
 
 NAMES = ("original", "embedding 1", "embedding 2")
 
@@ -35,13 +36,9 @@ class Separability(FigureData):
     lca_spearman: Annotated[NDArray[np.float64], "f", "3"]
     cophenetic: Annotated[NDArray[np.float64], "f", "3"]
 
-    def draw(self) -> "Figure":
+    def draw(self) -> Figure:
         """Draw numbered samples, class by colour and marker, over the tree of each view."""
-        from matplotlib.figure import Figure
-        from scipy.cluster.hierarchy import dendrogram
-
-        with figure_style():
-            figure = Figure(figsize=(9.9, 5.4))
+        with new_figure(9.9, 5.4) as figure:
             axes = figure.subplots(2, 3, height_ratios=[1.25, 1])
             for column, xy in enumerate(self.points):
                 above, below = axes[:, column]
@@ -80,8 +77,6 @@ class Separability(FigureData):
 
 def separability(*, per_group: int = 3, seed: int = 0) -> Separability:
     """Make the points, embed them both ways, and score both embeddings against the original."""
-    from sag_vicreg.structure import compare, ward_tree
-
     rng = np.random.default_rng(seed)
     corners = np.array([[0.0, 0.0], [4.0, 0.6], [0.5, 3.2], [4.4, 3.9]])
     groups = np.repeat(np.arange(4), per_group)
@@ -114,7 +109,5 @@ def separability(*, per_group: int = 3, seed: int = 0) -> Separability:
 
 def _linear_accuracy(points: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
     """Training accuracy of a hardly regularised linear classifier: 1.0 is linearly separable."""
-    from sklearn.linear_model import LogisticRegression
-
     classifier = LogisticRegression(C=1e6, max_iter=10_000).fit(points, labels)
     return float(classifier.score(points, labels))

@@ -59,6 +59,15 @@ def figure_style() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def new_figure(width: float, height: float) -> Iterator["Figure"]:
+    """Draw a figure of so many inches in the block, under the project's style."""
+    from matplotlib.figure import Figure
+
+    with figure_style():
+        yield Figure(figsize=(width, height))
+
+
 def check_figure_path(path: Path | str) -> Path:
     """Refuse a path no figure can be written to, before any work is done."""
     path = Path(path)

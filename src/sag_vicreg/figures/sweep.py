@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from sag_vicreg.figures.style import MARKERS, PALETTE, figure_style
+from matplotlib.figure import Figure
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from sag_vicreg.figures.style import MARKERS, PALETTE, new_figure
 
 
 @dataclass(frozen=True)
@@ -22,15 +20,12 @@ class Stored:
     chosen: bool = False
 
 
-def draw_sweep(points: Sequence[Stored], *, threshold: float) -> "Figure":
+def draw_sweep(points: Sequence[Stored], *, threshold: float) -> Figure:
     """Draw each way with its interval over bytes per vector, and the gate's threshold.
 
     Groups share a colour and a line, families a marker; the chosen one is ringed and named.
     """
-    from matplotlib.figure import Figure
-
-    with figure_style():
-        figure = Figure(figsize=(6.4, 3.8))
+    with new_figure(6.4, 3.8) as figure:
         axis = figure.subplots()
         axis.axhline(threshold, color="#777777", linewidth=0.8, linestyle=(0, (4, 3)))
         groups = list(dict.fromkeys(point.group for point in points))

@@ -1,17 +1,17 @@
 """Two trees and what they share: tanglegram, dendrograms, joint LCA histogram, heat map."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import ListedColormap, LogNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
-from sag_vicreg.figures.style import PALETTE, figure_style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from sag_vicreg.structure import Dendrogram
+from sag_vicreg.figures.style import PALETTE, new_figure
+from sag_vicreg.structure import Dendrogram
 
 Ints = npt.NDArray[np.int64]
 
@@ -22,15 +22,15 @@ _LINES = 150
 
 
 def draw_comparison(
-    left: "Dendrogram",
-    right: "Dendrogram",
+    left: Dendrogram,
+    right: Dendrogram,
     groups: Ints,
     histogram: tuple[Ints, npt.NDArray[Any], npt.NDArray[Any]],
     *,
     names: tuple[str, str],
     title: str,
     lca: str = "level",
-) -> "Figure":
+) -> Figure:
     """Draw a comparison on one page.
 
     Parameters
@@ -44,21 +44,15 @@ def draw_comparison(
     names, title, lca
         What the sets are called, the line on top, and the LCA distance of the histogram.
     """
-    from matplotlib.figure import Figure
-
-    with figure_style():
-        figure = Figure(figsize=(11.0, 9.0))
+    with new_figure(11.0, 9.0) as figure:
         figure.suptitle(title, fontsize=10)
         halves: Any = figure.subfigures(2, 1, height_ratios=[1.25, 1.0])
         upper, lower = halves
         facing = upper.subplots(1, 3, width_ratios=[1.0, 1.5, 1.0], gridspec_kw={"wspace": 0.0})
         colours = _colours(groups)
-        _draw_sideways(facing[0], left, root_left=True)
+        _draw_sideways(facing[0], left, names[0], root_left=True)
         _draw_links(facing[1], left, right, colours)
-        _draw_sideways(facing[2], right, root_left=False)
-        facing[0].set_title(names[0])
-        facing[1].set_title("tanglegram")
-        facing[2].set_title(names[1])
+        _draw_sideways(facing[2], right, names[1], root_left=False)
         below = lower.subplots(1, 3, width_ratios=[1.0, 1.0, 0.9])
         for axes, tree, name in zip(below[:2], (left, right), names, strict=True):
             _draw_upright(axes, tree, name, colours)
@@ -75,33 +69,23 @@ def _colours(groups: Ints) -> npt.NDArray[np.str_]:
     return palette[np.minimum(rank, len(palette) - 1)][inverse]
 
 
-def _segments(places: Any, heights: Any, *, upright: bool) -> list[Any]:
-    pairs = (places, heights) if upright else (heights, places)
-    return list(np.stack(pairs, axis=-1))
-
-
-def _draw_sideways(axes: "Axes", tree: "Dendrogram", *, root_left: bool) -> None:
-    from matplotlib.collections import LineCollection
-
-    segments = _segments(tree.places, tree.heights, upright=False)
+def _draw_sideways(axes: Axes, tree: Dendrogram, name: str, *, root_left: bool) -> None:
+    segments = np.stack((tree.heights, tree.places), axis=-1)
     axes.add_collection(LineCollection(segments, colors=_GREY, linewidths=0.8))
     top = float(tree.heights.max()) * 1.03
-    axes.set_xlim((top, 0.0) if root_left else (0.0, top))
-    axes.set_ylim(len(tree.order), 0)
-    axes.set_yticks([])
+    across = (top, 0.0) if root_left else (0.0, top)
+    axes.set(xlim=across, ylim=(len(tree.order), 0), yticks=[], xlabel="merge height", title=name)
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel("merge height")
 
 
-def _draw_links(axes: "Axes", left: "Dendrogram", right: "Dendrogram", colours: Any) -> None:
+def _draw_links(axes: Axes, left: Dendrogram, right: Dendrogram, colours: Any) -> None:
     """Join equal leaves: a line each where there are few, else a ribbon for each two branches."""
     n = len(left.order)
     if n <= _LINES:
         _draw_lines(axes, left, right, colours)
     else:
         _draw_ribbons(axes, left, right, colours)
-    axes.set_xlim(0, 1)
-    axes.set_ylim(n, 0)
+    axes.set(xlim=(0, 1), ylim=(n, 0), title="tanglegram")
     axes.axis("off")
 
 
@@ -118,17 +102,15 @@ def _curve(start: float, stop: float) -> npt.NDArray[np.float64]:
     return step
 
 
-def _draw_lines(axes: "Axes", left: "Dendrogram", right: "Dendrogram", colours: Any) -> None:
+def _draw_lines(axes: Axes, left: Dendrogram, right: Dendrogram, colours: Any) -> None:
     t = np.linspace(0.0, 1.0, 24)
     width = float(np.clip(60 / len(left.order), 0.5, 1.6))
     for start, stop, colour in zip(_places(left.order), _places(right.order), colours, strict=True):
         axes.plot(t, _curve(start + 0.5, stop + 0.5), color=colour, lw=width, alpha=0.85)
 
 
-def _draw_ribbons(axes: "Axes", left: "Dendrogram", right: "Dendrogram", colours: Any) -> None:
+def _draw_ribbons(axes: Axes, left: Dendrogram, right: Dendrogram, colours: Any) -> None:
     """Give every two branches that share leaves of a colour a ribbon as wide as they are many."""
-    from matplotlib.collections import PolyCollection
-
     numbers, codes = np.unique(colours, return_inverse=True)
     flows = np.column_stack([left.branches, right.branches, codes])
     flows, sizes = np.unique(flows, axis=0, return_counts=True)
@@ -166,11 +148,8 @@ def _stacked(own: Ints, other: Ints, colour: Ints, sizes: Ints) -> Any:
     return before  # branches follow one another, so the running total is the place
 
 
-def _draw_upright(axes: "Axes", tree: "Dendrogram", name: str, colours: Any) -> None:
-    from matplotlib.collections import LineCollection
-    from matplotlib.colors import ListedColormap
-
-    segments = _segments(tree.places, tree.heights, upright=True)
+def _draw_upright(axes: Axes, tree: Dendrogram, name: str, colours: Any) -> None:
+    segments = np.stack((tree.places, tree.heights), axis=-1)
     axes.add_collection(LineCollection(segments, colors=_GREY, linewidths=0.8))
     top = float(tree.heights.max())
     # A strip under the tree says where each colour's leaves have gone.
@@ -184,21 +163,21 @@ def _draw_upright(axes: "Axes", tree: "Dendrogram", name: str, colours: Any) -> 
         interpolation="nearest",
         extent=(0.0, float(len(tree.order)), -0.07 * top, -0.01 * top),
     )
-    axes.set_xlim(0, len(tree.order))
-    axes.set_ylim(-0.07 * top, 1.03 * top)
-    axes.set_xticks([])
     axes.spines["bottom"].set_visible(False)
     shown, all_merges = len(tree.places), len(tree.order) - 1
-    axes.set_xlabel(
-        f"{len(tree.order):,} items"
-        + (f", the top {shown} of {all_merges:,} merges" if shown < all_merges else "")
+    part = f", the top {shown} of {all_merges:,} merges" if shown < all_merges else ""
+    axes.set(
+        title=name,
+        xlim=(0, len(tree.order)),
+        ylim=(-0.07 * top, 1.03 * top),
+        xticks=[],
+        xlabel=f"{len(tree.order):,} items{part}",
+        ylabel="merge height",
     )
-    axes.set_ylabel("merge height")
-    axes.set_title(name)
 
 
 def _draw_histogram(
-    axes: "Axes",
+    axes: Axes,
     counts: Ints,
     edges_a: Any,
     edges_b: Any,
@@ -206,9 +185,6 @@ def _draw_histogram(
     names: tuple[str, str],
     lca: str,
 ) -> None:
-    from matplotlib.colors import LogNorm
-    from matplotlib.ticker import MaxNLocator
-
     shown = np.ma.masked_equal(counts.T, 0)
     mesh = axes.pcolormesh(
         edges_a, edges_b, shown, norm=LogNorm(vmin=1, vmax=max(2, counts.max())), cmap="viridis"
@@ -217,21 +193,20 @@ def _draw_histogram(
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.figure.colorbar(mesh, ax=axes, label="pairs", pad=0.02)
-    axes.set_xlabel(f"LCA {lca} in {names[0]}")
-    axes.set_ylabel(f"LCA {lca} in {names[1]}")
-    axes.set_title("joint LCA histogram")
+    axes.set(
+        title="joint LCA histogram",
+        xlabel=f"LCA {lca} in {names[0]}",
+        ylabel=f"LCA {lca} in {names[1]}",
+    )
 
 
 def draw_matrix(
     matrix: npt.NDArray[np.float64], *, names: tuple[str, ...], title: str, label: str
-) -> "Figure":
+) -> Figure:
     """Draw a k x k table of scores as a heat map with its numbers."""
-    from matplotlib.figure import Figure
-
     k = len(names)
-    with figure_style():
-        size = 2.4 + 0.62 * k
-        figure = Figure(figsize=(size + 0.9, size))
+    size = 2.4 + 0.62 * k
+    with new_figure(size + 0.9, size) as figure:
         axes = figure.subplots()
         image = axes.imshow(matrix, cmap="viridis", vmin=min(0.0, float(matrix.min())), vmax=1.0)
         axes.set_xticks(range(k), names, rotation=35, ha="right")

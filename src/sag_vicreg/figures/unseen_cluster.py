@@ -1,17 +1,15 @@
 """Figure 1: clusters seen in training and a new one, as points and as spectral embeddings."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from sag_vicreg.figures.data import FigureData
-from sag_vicreg.figures.style import MARKERS, figure_style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from sag_vicreg.figures.style import MARKERS, new_figure
 
 # The paper's green, purple and orange for the trained clusters and blue for the new one, in the
 # shades of the palette that stay apart under colour-vision deficiencies.
@@ -33,16 +31,13 @@ class UnseenCluster(FigureData):
     train_embedding: Annotated[NDArray[np.floating], "f", "train 2"]
     test_embedding: Annotated[NDArray[np.floating], "f", "test 2"]
 
-    def draw(self) -> "Figure":
+    def draw(self) -> Figure:
         """Draw four panels: train points, test points, and the embedding of each.
 
         The two panels of points share their axes, and so do the two of embeddings, so that what
         moves has moved.
         """
-        from matplotlib.figure import Figure
-
-        with figure_style():
-            figure = Figure(figsize=(10.5, 2.9))
+        with new_figure(10.5, 2.9) as figure:
             panels = figure.subplots(1, 4)
             for panel, same in ((1, 0), (3, 2)):
                 panels[panel].sharex(panels[same])
@@ -60,7 +55,7 @@ class UnseenCluster(FigureData):
 
 
 def _scatter(
-    panel: "Axes", points: NDArray[np.floating], clusters: NDArray[np.int64], title: str
+    panel: Axes, points: NDArray[np.floating], clusters: NDArray[np.int64], title: str
 ) -> None:
     for cluster in np.unique(clusters):
         rows = clusters == cluster

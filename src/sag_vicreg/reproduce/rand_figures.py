@@ -2,19 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
 
 from sag_vicreg.artifacts import Result, Run, read_results
 from sag_vicreg.errors import InputError
+from sag_vicreg.figures.levels import Curve, count_panel, draw_panels, level_panel
 from sag_vicreg.hierarchy import load_hierarchy
 from sag_vicreg.recipes import METHOD_LABELS
 from sag_vicreg.reproduce.tables import average, of_method
 from sag_vicreg.scores import BY_CLUSTERS, CLUSTER_COUNTS, MEASURES, at_clusters, at_level
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from sag_vicreg.figures.levels import Curve
 
 
 def rand_results(folders: Sequence[Path]) -> list[Result]:
@@ -32,13 +29,11 @@ def rand_results(folders: Sequence[Path]) -> list[Result]:
         where = ", ".join(map(str, folders)) or "nowhere"
         raise InputError(f"no Rand results in {where}: `sag-vicreg reproduce fig4a` makes them")
     if len({result.images["dataset"] for result in found}) > 1:
-        raise InputError("the Rand results are of several datasets: name one folder a dataset")
+        raise InputError("the Rand results are of several datasets: name one at a time")
     return found
 
 
-def _curves(results: Sequence[Result], keys: Sequence[str]) -> "list[Curve]":
-    from sag_vicreg.figures.levels import Curve
-
+def _curves(results: Sequence[Result], keys: Sequence[str]) -> list[Curve]:
     curves = []
     for method, title in METHOD_LABELS.items():
         mine = of_method(results, method)
@@ -48,10 +43,8 @@ def _curves(results: Sequence[Result], keys: Sequence[str]) -> "list[Curve]":
     return curves
 
 
-def draw_rand_levels(results: Sequence[Result]) -> "Figure":
+def draw_rand_levels(results: Sequence[Result]) -> Figure:
     """Figure 4a: as many clusters as the level has classes."""
-    from sag_vicreg.figures.levels import draw_panels, level_panel
-
     hierarchy = load_hierarchy(results[0].images["dataset"])
     levels = range(1, hierarchy.n_levels + 1)
     sizes = [len(hierarchy.names_at(level)) for level in levels]
@@ -64,10 +57,8 @@ def draw_rand_levels(results: Sequence[Result]) -> "Figure":
     return draw_panels(panels)
 
 
-def draw_rand_clusters(results: Sequence[Result]) -> "Figure":
+def draw_rand_clusters(results: Sequence[Result]) -> Figure:
     """Figure 4b: the finest level against a range of cluster counts."""
-    from sag_vicreg.figures.levels import count_panel, draw_panels
-
     counts = [n for n in CLUSTER_COUNTS if at_clusters("rand", n) in results[0].scores]
     panels = [
         count_panel(
