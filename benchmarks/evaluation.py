@@ -47,7 +47,7 @@ def embeddings(n: int, *, seed: int, tree: Hierarchy) -> Labelled:
     fixed, rng = np.random.default_rng(0), np.random.default_rng(seed)
     centers = np.zeros((len(tree.classes), DIMENSIONS))
     signal = DIMENSIONS // 8
-    for level in range(1, tree.n_levels + 1):
+    for level in tree.levels:
         groups = fixed.standard_normal((len(tree.names_at(level)), signal))
         centers[:, :signal] += groups[tree.labels_at(level)]
     scales = np.arange(1, DIMENSIONS + 1) ** -0.5
@@ -103,7 +103,7 @@ def measure_knn(train: Labelled, test: Labelled, tree: Hierarchy, repeats: int) 
 
     def theirs() -> None:
         levels = []
-        for level in range(1, tree.n_levels + 1):
+        for level in tree.levels:
             model = KNeighborsClassifier(K, algorithm="brute", metric="cosine")
             model.fit(train.vectors, tree.encode(train.labels, level))
             levels.append(model.predict(test.vectors))
@@ -146,7 +146,7 @@ def measure_probe(train: Labelled, test: Labelled, tree: Hierarchy, repeats: int
 
     def theirs() -> None:
         accuracy = []
-        for level in range(1, tree.n_levels + 1):
+        for level in tree.levels:
             model = LogisticRegression().fit(scaled, tree.encode(train.labels, level))
             accuracy.append(model.score(scaled_test, tree.encode(test.labels, level)))
         found["theirs"] = np.array(accuracy)

@@ -66,6 +66,12 @@ def unknown_name(
     return InputError(f"unknown {kind} '{name}':{hint} {rest}")
 
 
+def first_line(error: BaseException) -> str:
+    """Quote an error of the system or of another library in a line of ours."""
+    said = getattr(error, "strerror", None) or str(error).strip().partition("\n")[0][:160]
+    return said or type(error).__name__
+
+
 def require_train_extra(what: str) -> None:
     """Refuse in one line where ``what`` needs the training stack and it is not installed."""
     missing = [

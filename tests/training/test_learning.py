@@ -16,7 +16,7 @@ from sag_vicreg.methods import make_method
 from sag_vicreg.recipes import Recipe, load_recipe
 from sag_vicreg.structure import compare
 from sag_vicreg.training import train
-from sag_vicreg.training.measures import Probe, drift, spread
+from sag_vicreg.training.measures import ImageMonitor, drift, evenness
 from sag_vicreg.training.own import OwnParts
 
 
@@ -27,7 +27,8 @@ def rows(run: Run) -> list[dict[str, str]]:
 
 def untrained(recipe: Recipe) -> dict[str, float]:
     torch.manual_seed(0)
-    return Probe(recipe, *OwnParts().probe(recipe, root=None)).measure(make_method(recipe).encoder)
+    monitor = ImageMonitor(recipe, *OwnParts().monitored(recipe, root=None))
+    return monitor.measure(make_method(recipe).encoder)
 
 
 # Steps until the gain in k-NN accuracy is twice what is asked for, whatever the seed: a machine
@@ -126,8 +127,8 @@ def test_tensorboard_holds_the_same_numbers(finished: Run) -> None:
 
 def test_spread_and_drift_at_their_ends() -> None:
     vectors = torch.randn(200, 16, generator=torch.Generator().manual_seed(0)).numpy()
-    assert spread(vectors) == pytest.approx(1, abs=0.02)
-    assert spread(vectors * 1e-5 + 1) < 1e-3
+    assert evenness(vectors) == pytest.approx(1, abs=0.02)
+    assert evenness(vectors * 1e-5 + 1) < 1e-3
     assert drift(vectors, 2 * vectors) == pytest.approx(0, abs=1e-12)
     assert drift(vectors, vectors[::-1].copy()) > 0.5
     with pytest.raises(InputError, match="a forest needs at least 50"):

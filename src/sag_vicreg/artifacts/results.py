@@ -71,8 +71,8 @@ class Result(ScoreFile):
     half_samples
         The same keys, where the evaluation has half-samples.
     measures
-        What each model's training measured last: ``knn`` and ``rankme`` of its probe images, and
-        ``nontrivial`` where it walks.
+        What each model's training measured last: ``knn`` and ``rankme`` of the images it
+        watches, and ``nontrivial`` where it walks.
     seconds
         ``train`` and ``evaluate``, wall clock.
     failure

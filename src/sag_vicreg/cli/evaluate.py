@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sag_vicreg.cli.columns import IdColumn, Join, LabelColumn, VectorColumns, column_names
+from sag_vicreg.errors import InputError, visible
 
 
 def evaluate(
@@ -77,7 +78,6 @@ def evaluate(
     """
     from sag_vicreg.artifacts import check_writable, read_embeddings, write_json
     from sag_vicreg.cli.evaluate_tables import draw, print_comparison, print_one
-    from sag_vicreg.errors import InputError, visible
     from sag_vicreg.evaluation.inputs import open_inputs
     from sag_vicreg.evaluation.several import Evaluated, evaluate_inputs, grouped
     from sag_vicreg.figures.style import check_figure_path, save_figure
@@ -143,14 +143,10 @@ def evaluate(
 
 
 def _warn(line: str) -> None:
-    from sag_vicreg.errors import visible
-
     typer.secho(f"warning: {visible(line)}", err=True, fg="red", bold=True)
 
 
 def _numbers(text: str | None) -> list[int] | None:
-    from sag_vicreg.errors import InputError
-
     if text is None:
         return None
     try:

@@ -48,8 +48,11 @@ def print_one(found: EvaluationScores, name: str, tree: str) -> None:
         print_table(console, table)
         if found.rand.by_count:
             agreement = [each for each in _BY_LEVEL if each in found.rand.by_count[0].scores()]
-            heads = [MEASURES[each].short for each in agreement]
-            table = _table("finest level, by number of clusters", "clusters", heads)
+            table = _table(
+                "finest level, by number of clusters",
+                "clusters",
+                [MEASURES[each].short for each in agreement],
+            )
             for count in places(group.scores, "rand", "clusters"):
                 (cells,) = _cells(console, [group], [at_clusters(m, count) for m in agreement])
                 table.add_row(str(count), *cells)
@@ -109,19 +112,17 @@ def draw(groups: Sequence[Group]) -> "Figure":
             panels.append(level_panel(MEASURES[measure], lines, first.n_classes, chance=chance))
     for measure in BY_CLUSTERS:
         if found := places(every, measure, "clusters"):
-            keys = found.values()
-            chance = _chance(groups[0], keys)
-            lines = curves(list(keys))
+            lines, chance = curves(list(found.values())), _chance(groups[0], found.values())
             panels.append(count_panel(MEASURES[measure], lines, list(found), chance=chance))
     return draw_panels(panels)
 
 
 def _chance(group: Group, keys: Iterable[str]) -> list[float] | None:
     """Return what chance alone gives, of the first model, where that is known."""
-    pairs = [key.rsplit(".", 1) for key in keys]
-    known = [group.scores.get(f"{_CHANCE.get(measure)}.{place}") for measure, place in pairs]
-    found = [value for value in known if value is not None]
-    return found if len(found) == len(known) else None
+    pairs = (key.rsplit(".", 1) for key in keys)
+    chances = [f"{_CHANCE.get(measure)}.{place}" for measure, place in pairs]
+    known = all(key in group.scores for key in chances)
+    return [group.scores[key] for key in chances] if known else None
 
 
 def _table(title: str, corner: str, columns: Iterable[str]) -> Table:
@@ -164,17 +165,17 @@ def _shown(group: Group, key: str) -> str:
     if score is None:
         return MISSING
     digits = 2 if entry.unit == "percent" else 4 if score.deviation is None else 3
-    text = f"{entry.factor * score.mean:.{digits}f}"
-    deviation = "" if score.deviation is None else f" ± {entry.factor * score.deviation:.{digits}f}"
-    return text + deviation
+    parts = [part for part in (score.mean, score.deviation) if part is not None]
+    return " ± ".join(f"{entry.factor * part:.{digits}f}" for part in parts)
 
 
 def _flat_rows(group: Group) -> dict[str, str]:
     """Name every score where classes have no groups: one table holds them all."""
     rows: dict[str, str] = {}
     for measure in _BY_LEVEL:
-        title = _row_title(MEASURES[measure])
-        rows |= dict.fromkeys(places(group.scores, measure, "level").values(), title)
+        rows |= dict.fromkeys(
+            places(group.scores, measure, "level").values(), _row_title(MEASURES[measure])
+        )
     for measure in BY_CLUSTERS:
         for count, key in places(group.scores, measure, "clusters").items():
             rows[key] = f"{MEASURES[measure].short}, {count} clusters"
@@ -188,8 +189,9 @@ def _without_levels(groups: Sequence[Group]) -> dict[str, str]:
 
 
 def _print_without_levels(console: Console, groups: Sequence[Group]) -> None:
-    rows = _without_levels(groups)
-    _print_by_model(console, groups, "structure, and measures without labels", "", rows)
+    _print_by_model(
+        console, groups, "structure, and measures without labels", "", _without_levels(groups)
+    )
 
 
 def _print_by_model(

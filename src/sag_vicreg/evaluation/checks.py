@@ -30,15 +30,6 @@ def check_vectors(vectors: ArrayLike, name: str) -> Array:
     return matrix
 
 
-def check_same_dimension(train: Array, test: Array) -> None:
-    """Refuse training and test vectors of different length."""
-    if train.shape[1] != test.shape[1]:
-        raise InputError(
-            f"train has dimension {train.shape[1]} and test {test.shape[1]}: "
-            "embed both with the same model"
-        )
-
-
 def unit_rows(matrix: Array) -> NDArray[np.float32]:
     """Return rows scaled to length one, in float32; a zero row stays zero (cosine 0 to all).
 

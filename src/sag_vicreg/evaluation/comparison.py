@@ -36,8 +36,7 @@ class Group:
     @property
     def deviations(self) -> dict[str, float]:
         """The standard deviation (n - 1) of every score that has one."""
-        each = self.averages.items()
-        return {key: s.deviation for key, s in each if s.deviation is not None}
+        return {key: s.deviation for key, s in self.averages.items() if s.deviation is not None}
 
     def to_dict(self) -> dict[str, Any]:
         """Return means and deviations as plain values."""

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sag_vicreg.errors import InputError, unknown_name
-from sag_vicreg.evaluation.checks import check_same_dimension, check_vectors
-from sag_vicreg.evaluation.levels import labels_by_level
-from sag_vicreg.evaluation.neighbors import Neighbors, nearest
+from sag_vicreg.evaluation.levels import labelled_sets
+from sag_vicreg.evaluation.neighbors import nearest
 from sag_vicreg.hierarchy import Hierarchy
 from sag_vicreg.scores import by_level
 
@@ -103,12 +102,11 @@ def hierarchical_knn(
         raise unknown_name("vote", vote, get_args(Vote))
     if not 0 < temperature < math.inf:
         raise InputError(f"temperature is {temperature}: it must be above 0 and finite")
-    keys, queries = check_vectors(train, "train"), check_vectors(test, "test")
-    check_same_dimension(keys, queries)
+    keys, key_labels, queries, query_labels = labelled_sets(
+        train, train_labels, test, test_labels, hierarchy
+    )
     if not 1 <= k <= len(keys):
         raise InputError(f"k is {k} but train has {len(keys)} points: choose k from 1 to that")
-    key_labels = labels_by_level(train_labels, hierarchy, len(keys), "train")
-    query_labels = labels_by_level(test_labels, hierarchy, len(queries), "test")
 
     found = nearest(queries, keys, min(k + 1, len(keys)))
     voters = found.first(k)
@@ -123,15 +121,9 @@ def hierarchical_knn(
         k=k,
         vote=vote,
         temperature=temperature if vote == "weighted" else None,
-        near_ties=_near_ties(found, k),
+        near_ties=int((np.diff(found.similarity[:, k - 1 :]) > -NEAR_TIE).sum()),
         predictions=predictions,
     )
-
-
-def _near_ties(found: Neighbors, k: int) -> int:
-    if found.similarity.shape[1] == k:
-        return 0
-    return int((found.similarity[:, k - 1] - found.similarity[:, k] < NEAR_TIE).sum())
 
 
 def _vote(

@@ -66,9 +66,8 @@ class EvaluationScores:
         )
 
     def _by_labels(self) -> dict[str, KNNScores | ProbeScores | RandScores | ClassTreeScores]:
-        taken = {"knn": self.knn, "probe": self.probe, "rand": self.rand}
-        every = {**taken, "class_tree": self.class_tree}
-        return {name: part for name, part in every.items() if part is not None}
+        names = ("knn", "probe", "rand", "class_tree")
+        return {name: part for name in names if (part := getattr(self, name)) is not None}
 
 
 def evaluate(

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sag_vicreg.errors import InputError
-from sag_vicreg.evaluation.checks import Array, check_same_dimension, check_vectors
-from sag_vicreg.evaluation.levels import labels_by_level
+from sag_vicreg.evaluation.checks import Array
+from sag_vicreg.evaluation.levels import labelled_sets
 from sag_vicreg.evaluation.softmax import Floats, Ints, SoftmaxStack
 from sag_vicreg.hierarchy import Hierarchy
 from sag_vicreg.progress import track
@@ -124,12 +124,11 @@ def hierarchical_probe(
         raise InputError("seeds is empty: give at least one")
     if max_rounds < 1:
         raise InputError(f"max_rounds is {max_rounds}: at least one is needed")
-    features, queries = check_vectors(train, "train"), check_vectors(test, "test")
-    check_same_dimension(features, queries)
+    features, labels, queries, query_labels = labelled_sets(
+        train, train_labels, test, test_labels, hierarchy
+    )
     if HELD_OUT * len(features) < 1:
         raise InputError(f"train has {len(features)} points: a probe needs at least 10")
-    labels = labels_by_level(train_labels, hierarchy, len(features), "train")
-    query_labels = labels_by_level(test_labels, hierarchy, len(queries), "test")
 
     scaled = _precondition(features, queries, n_classes=int(labels[-1].max()) + 1)
     runs = [

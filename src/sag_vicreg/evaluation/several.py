@@ -26,8 +26,7 @@ class Evaluated:
         images = {
             part: None if path is None else visible(str(path)) for part, path in files.items()
         }
-        result = self.scores.result(self.source.name, images=images, hierarchy=self.hierarchy)
-        return asdict(result)
+        return asdict(self.scores.result(self.source.name, images=images, hierarchy=self.hierarchy))
 
 
 def evaluate_inputs(

@@ -52,8 +52,7 @@ def rankme(vectors: ArrayLike) -> float:
     >>> round(rankme(np.eye(8)), 3)
     8.0
     """
-    matrix = _scaled(check_vectors(vectors, "vectors"))
-    singular = np.sqrt(_gram_eigenvalues(matrix))
+    singular = np.sqrt(_gram_eigenvalues(_scaled(check_vectors(vectors, "vectors"))))
     if not singular.any():
         raise InputError("every vector is zero: RankMe is not defined")
     shares = singular / singular.sum() + 1e-7
@@ -75,8 +74,7 @@ def alpha_req(vectors: ArrayLike) -> float | None:
     if len(spectrum) < 2:
         return None
     ranks = np.arange(1, len(spectrum) + 1)
-    slope = np.polyfit(np.log(ranks), np.log(spectrum), 1, w=1 / np.sqrt(ranks))[0]
-    return float(-slope)
+    return float(-np.polyfit(np.log(ranks), np.log(spectrum), 1, w=1 / np.sqrt(ranks))[0])
 
 
 def uniformity(vectors: ArrayLike) -> float:

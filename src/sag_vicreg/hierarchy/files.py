@@ -26,7 +26,7 @@ def load_hierarchy(name_or_path: str | Path) -> Hierarchy:
     Examples
     --------
     >>> tree = load_hierarchy("cifar100")
-    >>> [len(tree.names_at(level)) for level in range(1, tree.n_levels + 1)]
+    >>> [len(tree.names_at(level)) for level in tree.levels]
     [3, 7, 20, 100]
     """
     path = Path(name_or_path)

@@ -53,17 +53,19 @@ class Hierarchy:
         """Number of levels; the root above level 1 is not counted."""
         return len(self.paths[0])
 
+    @property
+    def levels(self) -> range:
+        """Numbers of the levels, 1 the coarsest."""
+        return range(1, self.n_levels + 1)
+
     @cached_property
     def _level_names(self) -> tuple[tuple[str, ...], ...]:
         return tuple(tuple(dict.fromkeys(column)) for column in zip(*self.paths, strict=True))
 
     @cached_property
     def _level_labels(self) -> IntArray:
-        columns = []
-        for level, names in enumerate(self._level_names):
-            index = {name: position for position, name in enumerate(names)}
-            columns.append([index[path[level]] for path in self.paths])
-        return np.array(columns, dtype=np.int64)
+        columns = zip(self._level_names, zip(*self.paths, strict=True), strict=True)
+        return np.array([list(map(names.index, column)) for names, column in columns], np.int64)
 
     def names_at(self, level: int) -> tuple[str, ...]:
         """Names of the groups at ``level``, in the order of their indices."""

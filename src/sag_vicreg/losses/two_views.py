@@ -87,8 +87,7 @@ class TwoViewLoss(nn.Module, ABC):
             )
         with full_precision(z):
             terms = self.of_partners(walked)
-        parts = {**terms.parts, "nontrivial": walked.nontrivial}
-        return replace(terms, parts=parts, walked=walked)
+        return replace(terms, parts={**terms.parts, "nontrivial": walked.nontrivial}, walked=walked)
 
     @abstractmethod
     def of_partners(self, walked: WalkedViews) -> LossTerms:

@@ -5,10 +5,16 @@ The class of every method that a recipe can name is here too, loaded when it is 
 """
 
 from sag_vicreg import torchvision_ops as torchvision_ops
-from sag_vicreg.methods.backbone import make_backbone
+from sag_vicreg.methods.backbone import (
+    evaluating,
+    make_backbone,
+    output_width,
+    unknown_backbone,
+    uses_channels_last,
+)
 from sag_vicreg.methods.base import Method
 from sag_vicreg.methods.heads import dino_head, expander, projector
-from sag_vicreg.methods.moment import Moment
+from sag_vicreg.methods.moment import Moment, derived_seed
 from sag_vicreg.methods.registry import make_method, method_class
 from sag_vicreg.methods.two_views import TwoViewMethod
 from sag_vicreg.recipes.method_sections import METHODS
@@ -17,11 +23,16 @@ __all__ = [
     "Method",
     "Moment",
     "TwoViewMethod",
+    "derived_seed",
     "dino_head",
+    "evaluating",
     "expander",
     "make_backbone",
     "make_method",
+    "output_width",
     "projector",
+    "unknown_backbone",
+    "uses_channels_last",
 ]
 
 

@@ -10,7 +10,7 @@ import timm
 import torch
 from torch import Tensor, nn
 
-from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.errors import InputError, first_line, unknown_name
 from sag_vicreg.methods.small_maps import speed_up_small_maps
 from sag_vicreg.methods.trial import check_fits, check_rates, without_memory
 
@@ -42,8 +42,9 @@ def make_backbone(name: str, args: dict[str, Any] | None = None) -> nn.Module:
     except InputError:
         raise
     except Exception as error:  # a thousand models raise what they like
-        reason = " ".join(str(error).split())[:160] or type(error).__name__
-        raise InputError(f"backbone {name} does not take backbone.args {args}: {reason}") from error
+        raise InputError(
+            f"backbone {name} does not take backbone.args {args}: {first_line(error)}"
+        ) from error
     return speed_up_small_maps(backbone)
 
 
@@ -90,7 +91,7 @@ def output_width(backbone: nn.Module, image_size: int) -> int:
     except Exception as error:  # a thousand models raise what they like
         raise InputError(
             f"the backbone cannot take colour images of {image_size} x {image_size} pixels "
-            f"({' '.join(str(error).split())[:160]}): choose another size or another backbone"
+            f"({first_line(error)}): choose another size or another backbone"
         ) from error
     if not isinstance(output, Tensor) or output.ndim != 2:
         raise InputError(

@@ -30,5 +30,4 @@ class BarlowTwins(TwoViewMethod):
     ) -> Self:
         """Build expander and loss; ``walk`` are options of ``RandomWalkPairing``."""
         loss = BarlowTwinsLoss(redundancy=redundancy_weight, pairing=peer_pairing(pairing, walk))
-        head = make_expander(n_features, expander)
-        return cls(backbone, head, loss, neighbors_in=neighbors_in)
+        return cls(backbone, make_expander(n_features, expander), loss, neighbors_in=neighbors_in)

@@ -156,5 +156,4 @@ class CentredDINOLoss(DINOLoss):  # type: ignore[misc]  # lightly ships no types
     @torch.no_grad()
     def update_center(self, teacher_out: Tensor) -> None:
         """Move the centre towards the mean of ``teacher_out``, (crops, rows, prototypes)."""
-        mean = mean_over_processes(teacher_out, dims=(0, 1))
-        self.center.lerp_(mean, 1 - self.center_momentum)
+        self.center.lerp_(mean_over_processes(teacher_out, dims=(0, 1)), 1 - self.center_momentum)

@@ -5,7 +5,7 @@ from importlib import import_module
 
 from torch import nn
 
-from sag_vicreg.errors import InputError
+from sag_vicreg.errors import InputError, first_line
 from sag_vicreg.methods.backbone import make_backbone, output_width
 from sag_vicreg.methods.base import Method
 from sag_vicreg.methods.trial import check_fits, without_memory
@@ -32,8 +32,9 @@ def make_method(recipe: Recipe, *, backbone: nn.Module | None = None) -> Method:
         with without_memory():
             trial = build(copy.deepcopy(backbone).to("meta"), n_features, **numbers)
     except RuntimeError as error:  # numbers that no tensor could have
-        reason = " ".join(str(error).split())[:160]
-        raise InputError(f"method {recipe.method.name} cannot be built: {reason}") from error
+        raise InputError(
+            f"method {recipe.method.name} cannot be built: {first_line(error)}"
+        ) from error
     check_fits(trial, f"method {recipe.method.name}", copies=_COPIES)
     return build(backbone, n_features, **numbers)
 

@@ -219,8 +219,7 @@ class SpectralNet(
         n = len(points)
         deal = torch.Generator().manual_seed(seed)
         # The loss carries 1/n², so its gradients are small; Adam's usual eps could drown them.
-        parameters = self._network.parameters()
-        optimizer = torch.optim.Adam(parameters, lr=self.learning_rate, eps=1e-15)
+        optimizer = torch.optim.Adam(self._network.parameters(), lr=self.learning_rate, eps=1e-15)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.steps)
         rows = torch.arange(n)
         losses = np.zeros(self.steps)
@@ -281,6 +280,6 @@ class SpectralNet(
 def _to_torch(affinity: sparse.csr_matrix) -> Tensor:
     edges = affinity.tocoo()
     indices = torch.from_numpy(np.stack([edges.row, edges.col]).astype(np.int64))
-    values = torch.from_numpy(edges.data)
-    graph = torch.sparse_coo_tensor(indices, values, edges.shape, check_invariants=True)
-    return graph.coalesce()
+    return torch.sparse_coo_tensor(
+        indices, torch.from_numpy(edges.data), edges.shape, check_invariants=True
+    ).coalesce()

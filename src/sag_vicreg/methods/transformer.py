@@ -4,7 +4,7 @@ from lightly.models.modules.masked_vision_transformer_timm import MaskedVisionTr
 from timm.models.vision_transformer import VisionTransformer
 from torch import nn
 
-from sag_vicreg.errors import InputError
+from sag_vicreg.errors import InputError, first_line
 
 
 def as_transformer(backbone: nn.Module, method: str) -> VisionTransformer:
@@ -24,8 +24,8 @@ def masked(
     try:
         return MaskedVisionTransformerTIMM(vit, weight_initialization=weight_initialization)
     except Exception as error:  # lightly asserts and copies, and says little of what it lacks
-        reason = " ".join(str(error).split())[:160] or type(error).__name__
         raise InputError(
-            f"method {method} cannot give this backbone sine-cosine positions ({reason}): take "
-            "timm's own pos_embed and class token, and an embed_dim that 4 divides"
+            f"method {method} cannot give this backbone sine-cosine positions "
+            f"({first_line(error)}): take timm's own pos_embed and class token, and an embed_dim "
+            "that 4 divides"
         ) from error

@@ -1,7 +1,7 @@
 """VICReg (Bardes et al., 2022, https://arxiv.org/abs/2105.04906) and SAG-VICReg (paper, 4.3)."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from torch import nn
 
@@ -13,26 +13,7 @@ from sag_vicreg.methods.two_views import NeighborsIn, TwoViewMethod
 class VICReg(TwoViewMethod):
     """Two views through backbone and expander, then invariance, variance and covariance."""
 
-    @classmethod
-    def from_numbers(
-        cls,
-        backbone: nn.Module,
-        n_features: int,
-        *,
-        expander: Sequence[int],
-        invariance_weight: float,
-        variance_weight: float,
-        covariance_weight: float,
-    ) -> Self:
-        """Build expander and loss."""
-        loss = VICRegLoss(
-            invariance=invariance_weight, variance=variance_weight, covariance=covariance_weight
-        )
-        return cls(backbone, make_expander(n_features, expander), loss)
-
-
-class SAGVICReg(TwoViewMethod):
-    """VICReg until ``walk_after`` of training is done, on a random walk's pairs from then on."""
+    loss_class: ClassVar[type[VICRegLoss]] = VICRegLoss
 
     @classmethod
     def from_numbers(
@@ -44,15 +25,20 @@ class SAGVICReg(TwoViewMethod):
         invariance_weight: float,
         variance_weight: float,
         covariance_weight: float,
-        neighbors_in: NeighborsIn,
+        neighbors_in: NeighborsIn = "embedding",
         **walk: Any,
     ) -> Self:
-        """Build expander and loss; ``walk`` are options of ``RandomWalkPairing``."""
-        loss = SAGVICRegLoss(
+        """Build expander and loss; ``walk`` are options of SAG-VICReg's ``RandomWalkPairing``."""
+        loss = cls.loss_class(
             invariance=invariance_weight,
             variance=variance_weight,
             covariance=covariance_weight,
             **walk,
         )
-        head = make_expander(n_features, expander)
-        return cls(backbone, head, loss, neighbors_in=neighbors_in)
+        return cls(backbone, make_expander(n_features, expander), loss, neighbors_in=neighbors_in)
+
+
+class SAGVICReg(VICReg):
+    """VICReg until ``walk_after`` of training is done, on a random walk's pairs from then on."""
+
+    loss_class = SAGVICRegLoss

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from torch.utils.data import Sampler
 
 from sag_vicreg.errors import InputError
-from sag_vicreg.methods import Moment
-from sag_vicreg.methods.moment import derived_seed
+from sag_vicreg.methods import Moment, derived_seed
 from sag_vicreg.recipes import Recipe
 
 

@@ -19,18 +19,19 @@ import torch
 from torch import Tensor
 
 from sag_vicreg.artifacts import Run, atomic_path
-from sag_vicreg.errors import InputError
+from sag_vicreg.errors import InputError, first_line
 
 _FORMAT = 2
 _SEAL = b"\nsag-vicreg checkpoint, sha256 of all before: "
 _SEAL_LENGTH = len(_SEAL) + 64 + 1
 _CHUNK = 1 << 20
+_NAME = re.compile(r"step-(\d+)\.pt")
 _TYPES: dict[str, Any] = {
     "step": int,
     "method": dict,
     "optimizer": dict,
     "precision": dict,
-    "probe": Tensor | None,
+    "probe": Tensor | None,  # what ImageMonitor remembers
 }
 
 
@@ -71,12 +72,12 @@ class CheckpointStore:
 
     def newest(self) -> Path | None:
         """Return the newest checkpoint, if there is any."""
-        return max(self._all(), key=_step_of, default=None)
+        return next(iter(self._newest_first()), None)
 
     def restore(self) -> Restored | None:
         """Read the newest checkpoint that is whole; None where there is no checkpoint at all."""
         passed_over: list[str] = []
-        for path in sorted(self._all(), key=_step_of, reverse=True):
+        for path in self._newest_first():
             try:
                 return Restored(path, self.load(path), tuple(passed_over))
             except DamagedCheckpointError as error:
@@ -98,22 +99,19 @@ class CheckpointStore:
                 _seal(temporary)
         except (InputError, RuntimeError) as error:
             # torch's writer reports a full disk as a RuntimeError.
-            reason = _first_line(error.__cause__ or error)
+            reason = first_line(error.__cause__ or error)
             raise InputError(
                 f"cannot write checkpoint {path} ({reason}): free some space, then resume; "
                 f"{self.kept()}"
             ) from error
         self._damaged.discard(path)
-        self._remove_old(step)
-
-    def _remove_old(self, step: int) -> None:
-        good = [p for p in self._all() if _step_of(p) < step and p not in self._damaged]
-        stays = {self.path(step), max(good, key=_step_of, default=None)}
+        every = self._newest_first()
+        good = [p for p, of in every.items() if of < step and p not in self._damaged]
+        stays = {path, *good[:1]}
         if self.keep_every is not None:
-            stays |= {path for path in good if _step_of(path) % self.keep_every == 0}
-        for path in self._all():
-            if path not in stays:
-                path.unlink()
+            stays |= {p for p in good if every[p] % self.keep_every == 0}
+        for old in every.keys() - stays:
+            old.unlink()
 
     def kept(self) -> str:
         """Say what an interrupted run can go on from."""
@@ -128,7 +126,7 @@ class CheckpointStore:
                 f"checkpoint {path} belongs to another recipe ({content['digest']}, this one is "
                 f"{self.digest}): resume it in its own run folder"
             )
-        if content["step"] != _step_of(path):
+        if path != self.path(content["step"]):
             raise DamagedCheckpointError(
                 f"checkpoint {path} was renamed: it was written at step {content['step']}"
             )
@@ -139,16 +137,11 @@ class CheckpointStore:
         for leftover in self.folder.glob(".step-*.pt"):
             leftover.unlink()
 
-    def _all(self) -> list[Path]:
-        return [path for path in self.folder.glob("step-*.pt") if _NAME.fullmatch(path.name)]
-
-
-_NAME = re.compile(r"step-(\d+)\.pt")
-
-
-def _step_of(path: Path) -> int:
-    named = _NAME.fullmatch(path.name)
-    return int(named[1]) if named else -1
+    def _newest_first(self) -> dict[Path, int]:
+        """List the checkpoints that there are, each with the step of its name."""
+        named = ((path, _NAME.fullmatch(path.name)) for path in self.folder.glob("step-*.pt"))
+        steps = {path: int(found[1]) for path, found in named if found}
+        return dict(sorted(steps.items(), key=lambda item: item[1], reverse=True))
 
 
 def _seal(path: Path) -> None:
@@ -202,7 +195,7 @@ def _read(path: Path) -> dict[str, Any]:
     # Foreign bytes can end torch's reader, which runs nothing in them, in any exception.
     except Exception as error:
         raise DamagedCheckpointError(
-            f"cannot read checkpoint {path} ({_first_line(error)}): it is truncated or damaged"
+            f"cannot read checkpoint {path} ({first_line(error)}): it is truncated or damaged"
         ) from error
     if not isinstance(content, dict) or not {"format", "digest", *_TYPES} <= content.keys():
         raise DamagedCheckpointError(f"{path} is not a checkpoint of sag-vicreg")
@@ -217,8 +210,3 @@ def _read(path: Path) -> dict[str, Any]:
         if not isinstance(content[key], kind) or isinstance(content[key], bool):
             raise DamagedCheckpointError(f"checkpoint {path} holds no {key} that can be used")
     return content
-
-
-def _first_line(error: BaseException) -> str:
-    strerror = getattr(error, "strerror", None)
-    return strerror or str(error).strip().partition("\n")[0][:120]

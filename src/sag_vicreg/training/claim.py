@@ -33,7 +33,7 @@ def claim(folder: Path, doing: str) -> Iterator[None]:
         What the other process does, for the one line that refuses: ``"trains in"``.
     """
     path = folder.resolve() / LOCK
-    made = _missing(folder)
+    made = [each for each in (folder, *folder.parents) if not each.exists()]  # innermost first
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _guard:
@@ -61,11 +61,6 @@ def claim(folder: Path, doing: str) -> Iterator[None]:
         with suppress(OSError):  # that is not empty
             for parent in made:
                 parent.rmdir()
-
-
-def _missing(folder: Path) -> list[Path]:
-    """List the folders that will have to be made, the innermost first."""
-    return [each for each in (folder, *folder.parents) if not each.exists()]
 
 
 def _open_locked(path: Path) -> IO[bytes] | None:

@@ -22,10 +22,10 @@ from sag_vicreg.artifacts import (
 from sag_vicreg.data import ImageDataset, load_dataset
 from sag_vicreg.data.splits import Classes
 from sag_vicreg.errors import InputError
-from sag_vicreg.methods import Method
-from sag_vicreg.methods.backbone import output_width
+from sag_vicreg.methods import Method, output_width
 from sag_vicreg.progress import track
 from sag_vicreg.published import PUBLISHED_SIZE
+from sag_vicreg.recipes import Recipe
 from sag_vicreg.training.claim import claim
 from sag_vicreg.training.encoder import Encoder, encoder_of_run, encoder_of_timm
 from sag_vicreg.training.inputs import stored_size
@@ -78,7 +78,7 @@ def embed(
         check_embeddings_path(out)
     # Thumbnails of the folder are read, added to and written: by one process at a time.
     with nullcontext() if out is None else claim(out.parent, "embeds into"):
-        if isinstance(source, nn.Module) and image_size is None:
+        if image_size is None and isinstance(source, nn.Module):
             image_size = dataset.image_size if isinstance(dataset, ImageDataset) else PUBLISHED_SIZE
         encoder = _find_encoder(source, pretrained, weights, image_size)
         encoder.backbone.to(_find_device(device))
@@ -101,36 +101,37 @@ def embed(
         )
         embeddings = Embeddings(vectors, np.array(images.ids), np.array(images.label_names()))
         if out is not None:
+            contents = Contents(
+                dataset=images.name,
+                split=split,
+                classes=classes if isinstance(classes, str) else ",".join(map(str, classes)),
+                seed=drawn_by,
+                model=_model_name(source, pretrained, weights),
+                max_images=max_images,
+            )
             # Of a dataset made elsewhere nobody knows the split or the classes.
-            metadata: dict[str, str] = {}
-            if isinstance(dataset, str):
-                metadata = Contents(
-                    dataset=dataset,
-                    split=split,
-                    classes=classes if isinstance(classes, str) else ",".join(map(str, classes)),
-                    seed=drawn_by,
-                    model=_model_name(source, pretrained, weights),
-                    max_images=max_images,
-                ).to_metadata()
-            write_embeddings(out, embeddings, metadata=metadata)
+            known = contents.to_metadata() if images is not dataset else {}
+            write_embeddings(out, embeddings, metadata=known)
             add_thumbnails(out.parent / THUMBNAILS, images)
     return embeddings
 
 
 def split_seed(source: Path | str | nn.Module) -> int:
-    """Return the seed that drew the split a run was trained on; 0 for what is no run."""
-    if isinstance(source, nn.Module):
-        return 0
-    run = Run(Path(source))
-    return run.read_recipe().dataset.seed if run.recipe.is_file() else 0
+    """Return the seed that drew the split a run was trained on; 0 for what is not a run."""
+    recipe = _recipe_of(source)
+    return 0 if recipe is None else recipe.dataset.seed
+
+
+def _recipe_of(source: Path | str | nn.Module) -> Recipe | None:
+    run = None if isinstance(source, nn.Module) else Run(Path(source))
+    return run.read_recipe() if run is not None and run.recipe.is_file() else None
 
 
 def _model_name(source: Path | str | nn.Module, pretrained: bool, weights: Path | None) -> str:
     if isinstance(source, nn.Module):
         return type(source).__name__
-    run = Run(Path(source))
-    if run.recipe.is_file():
-        return run.read_recipe().digest()
+    if recipe := _recipe_of(source):
+        return recipe.digest()
     origin = "pretrained" if pretrained else "untrained" if weights is None else weights.name
     return f"{source} ({origin})"
 
@@ -159,8 +160,7 @@ def _find_encoder(
 
 def _find_device(name: str) -> torch.device:
     if name == "auto":
-        found = torch.accelerator.current_accelerator(check_available=True)
-        return found or torch.device("cpu")
+        return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
     try:
         device = torch.device(name)
         torch.zeros(1, device=device).cpu()

@@ -15,10 +15,10 @@ from torch import Tensor, nn
 
 from sag_vicreg.artifacts import BackboneConfig, Run, read_backbone_config
 from sag_vicreg.data import ImageDataset, normalize, resize_squares
-from sag_vicreg.errors import InputError
-from sag_vicreg.methods import make_backbone
-from sag_vicreg.methods.backbone import (
+from sag_vicreg.errors import InputError, first_line
+from sag_vicreg.methods import (
     evaluating,
+    make_backbone,
     output_width,
     unknown_backbone,
     uses_channels_last,
@@ -84,36 +84,30 @@ class Encoder:
 
 def encoder_of_run(run: Run) -> Encoder:
     """Load the exported backbone of a finished run."""
-    check_finished(run)
-    config = read_backbone_config(run.config)
+    config = finished_config(run)
     backbone = make_backbone(config.architecture, dict(config.model_args))
     load_weights(backbone, run.backbone)
     output_width(backbone, config.image_size)
-    return Encoder(backbone, image_size=config.image_size, mean=config.mean, std=config.std)
+    return Encoder(backbone, config.image_size, config.mean, config.std)
 
 
-def check_finished(run: Run) -> None:
-    """Refuse a folder without a finished run, or whose weights are not those it exported."""
+def finished_config(run: Run) -> BackboneConfig:
+    """Read what a finished run exported; refuse another folder, and weights that were changed."""
     if not run.recipe.exists():
         raise InputError(f"{run.folder} is not a run folder: it holds no {run.recipe.name}")
     if not run.backbone.exists():
         raise InputError(
             f"{run.folder} is not finished: `sag-vicreg train --resume {run.folder}` goes on"
         )
-    _check_bytes(run, read_backbone_config(run.config))
-
-
-def _check_bytes(run: Run, config: BackboneConfig) -> None:
-    """Refuse weights that are not those which were exported."""
-    if config.sha256 is None:
-        return
+    config = read_backbone_config(run.config)
     with run.backbone.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != config.sha256:
+    if config.sha256 not in (None, found):
         raise InputError(
             f"{run.backbone} is damaged: its SHA-256 is not that of {run.config.name}; delete it, "
             f"and `sag-vicreg train --resume {run.folder}` exports it again"
         )
+    return config
 
 
 def encoder_of_timm(
@@ -125,11 +119,10 @@ def encoder_of_timm(
     try:
         backbone: Any = timm.create_model(name, pretrained=pretrained, num_classes=0)
     except Exception as error:  # whatever a download can fail with
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
         if not pretrained:
-            raise InputError(f"timm cannot make {name}: {reason}") from error
+            raise InputError(f"timm cannot make {name}: {first_line(error)}") from error
         raise InputError(
-            f"cannot get the pretrained weights of {name} ({reason}): "
+            f"cannot get the pretrained weights of {name} ({first_line(error)}): "
             "download them elsewhere and give the file as weights"
         ) from error
     if weights is not None:
@@ -137,32 +130,26 @@ def encoder_of_timm(
     config: dict[str, Any] = backbone.pretrained_cfg
     size = config["input_size"][-1] if image_size is None else image_size
     output_width(backbone, size)
-    return Encoder(
-        backbone,
-        image_size=size,
-        mean=tuple(config["mean"]),
-        std=tuple(config["std"]),
-    )
+    return Encoder(backbone, size, tuple(config["mean"]), tuple(config["std"]))
 
 
 def load_weights(backbone: nn.Module, path: Path) -> None:
     """Load a state dict, safetensors or tensors-only PyTorch; a classifier in it is left out."""
-    state = _read_state(path)
     expected = backbone.state_dict()
     # Some models keep a norm of their own beside the classifier.
     found = {
         name: value
-        for name, value in state.items()
+        for name, value in _read_state(path).items()
         if name in expected or not name.startswith(_CLASSIFIER)
     }
     for name in [*expected, *found]:
-        shapes = [
+        wanted, held = (
             tuple(tensors[name].shape) if name in tensors else None for tensors in (expected, found)
-        ]
-        if shapes[0] != shapes[1]:
+        )
+        if wanted != held:
             raise InputError(
                 f"{path} holds the weights of another architecture: {name} should have shape "
-                f"{shapes[0]}, not {shapes[1]}"
+                f"{wanted}, not {held}"
             )
     for name, tensor in found.items():
         if not bool(tensor.isfinite().all()):
@@ -184,12 +171,10 @@ def _read_state(path: Path) -> dict[str, Tensor]:
         ) from error
     # Foreign bytes can end either reader, which runs nothing in them, in any exception.
     except Exception as error:
-        reason = str(error).strip().partition("\n")[0][:120] or type(error).__name__
-        raise InputError(f"cannot read weights from {path}: {reason}") from error
+        raise InputError(f"cannot read weights from {path}: {first_line(error)}") from error
     content = content.get("state_dict", content) if isinstance(content, dict) else None
     if not isinstance(content, dict) or not all(
         isinstance(name, str) and isinstance(value, Tensor) for name, value in content.items()
     ):
         raise InputError(f"{path} holds no state dict: a mapping of names to tensors")
-    state: dict[str, Tensor] = content
-    return state
+    return content

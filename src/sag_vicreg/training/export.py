@@ -7,8 +7,7 @@ import torch
 from safetensors.torch import save
 
 from sag_vicreg.artifacts import Run, atomic_path, write_json
-from sag_vicreg.methods import Method
-from sag_vicreg.methods.backbone import output_width
+from sag_vicreg.methods import Method, output_width
 from sag_vicreg.published import IMAGE_MEAN, IMAGE_STD
 from sag_vicreg.recipes import Recipe
 
@@ -30,8 +29,7 @@ def export_backbone(
     }
     # No second entry beside the format: safetensors writes several in no fixed order.
     content = save(weights, metadata={"format": "pt"})
-    checksum = hashlib.sha256(content).hexdigest()
-    config = _timm_config(encoder, recipe, checksum)
+    config = _timm_config(encoder, recipe, hashlib.sha256(content).hexdigest())
     if architecture is not None:
         config |= {"architecture": architecture, "model_args": {}}
     write_json(run.config, config)

@@ -6,13 +6,14 @@ Names come from the command line alone, never from a recipe or a run folder: wha
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import lightning.pytorch as pl
 from lightning.pytorch.loggers import CSVLogger, Logger, MLFlowLogger, WandbLogger
 
 from sag_vicreg.errors import InputError, unknown_name
 
+T = TypeVar("T")
 LOGGERS: dict[str, Callable[[Path], Logger]] = {
     "csv": lambda folder: CSVLogger(folder, name="csv", version=""),
     "wandb": lambda folder: WandbLogger(folder.name, save_dir=folder, project="sag-vicreg"),
@@ -23,8 +24,7 @@ LOGGERS: dict[str, Callable[[Path], Logger]] = {
 def make_logger(name: str, folder: Path) -> Logger:
     """Make a logger: ``csv``, ``wandb``, ``mlflow``, or ``module:Class`` without arguments."""
     if ":" in name:
-        logger: Logger = _made(name, Logger)
-        return logger
+        return _made(name, Logger)  # type: ignore[type-abstract]
     if name not in LOGGERS:
         raise unknown_name("logger", name, [*LOGGERS, "module:Class"])
     try:
@@ -35,14 +35,13 @@ def make_logger(name: str, folder: Path) -> Logger:
 
 def make_callback(name: str) -> pl.Callback:
     """Make a callback: ``module:Class`` without arguments."""
-    callback: pl.Callback = _made(name, pl.Callback)
-    return callback
+    return _made(name, pl.Callback)
 
 
-def _made(name: str, kind: type) -> Any:
+def _made(name: str, kind: type[T]) -> T:
     module, colon, attribute = name.partition(":")
     if not colon or not module or not attribute:
-        raise InputError(f"'{name}' names no {kind.__name__.lower()}: write module:Class")
+        raise InputError(f"'{name}' does not name a {kind.__name__.lower()}: write module:Class")
     try:
         made = getattr(import_module(module), attribute)()
     except (ImportError, AttributeError) as error:

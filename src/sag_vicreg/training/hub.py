@@ -4,11 +4,10 @@ from pathlib import Path
 
 import timm
 
-from sag_vicreg.artifacts import Run, read_backbone_config, write_text
-from sag_vicreg.artifacts.atomic import atomic_path
+from sag_vicreg.artifacts import BackboneConfig, Run, atomic_path, write_text
 from sag_vicreg.errors import InputError
 from sag_vicreg.recipes import METHOD_LABELS, Recipe, load_recipe
-from sag_vicreg.training.encoder import check_finished
+from sag_vicreg.training.encoder import finished_config
 
 _CARD = """---
 library_name: timm
@@ -48,8 +47,7 @@ def export_to_hub(run: Run, out: Path) -> None:
     ``huggingface_hub.upload_folder`` takes the folder as it is, and so does timm:
     ``timm.create_model("local-dir:OUT", pretrained=True)``.
     """
-    check_finished(run)
-    config = read_backbone_config(run.config)
+    config = finished_config(run)
     if not timm.is_model(config.architecture):
         raise InputError(
             f"{run.folder} holds a network of your own ({config.architecture}), which timm does "
@@ -60,15 +58,13 @@ def export_to_hub(run: Run, out: Path) -> None:
     for source, name in ((run.config, "config.json"), (run.backbone, "model.safetensors")):
         with atomic_path(out / name) as temporary:
             temporary.write_bytes(source.read_bytes())
-    write_text(out / "README.md", _card(run, load_recipe(run.recipe)))
+    write_text(out / "README.md", _card(config, load_recipe(run.recipe)))
 
 
-def _card(run: Run, recipe: Recipe) -> str:
-    config = read_backbone_config(run.config)
+def _card(config: BackboneConfig, recipe: Recipe) -> str:
     method = METHOD_LABELS.get(recipe.name.rpartition("/")[2], recipe.method.name)
     # A path of the author's own says nothing to others.
-    own = ":" in recipe.dataset.name
-    dataset = "images of its author's own" if own else recipe.dataset.name
+    dataset = "images of its author's own" if (":" in recipe.dataset.name) else recipe.dataset.name
     return _CARD.format(
         title=f"{config.architecture} by {method} on {dataset}",
         architecture=config.architecture,

@@ -25,7 +25,7 @@ def stored_size(dataset: str, image_size: int) -> int | None:
 def load_images(
     recipe: Recipe, split: str, *, root: Path | str | None, max_images: int | None = None
 ) -> ImageDataset:
-    """Load the recipe's images, or a probe of ``max_images`` of them."""
+    """Load the recipe's images, or ``max_images`` of them."""
     section = recipe.dataset
     return load_dataset(
         section.name,

@@ -1,4 +1,4 @@
-"""Seen while it runs: k-NN, rank, spread and structure drift of a fixed set of probe images."""
+"""Seen while it runs: k-NN, rank, spread and structure drift of a fixed set of images."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -27,68 +27,6 @@ _DRIFT_IMAGES = 500
 Array = NDArray[np.float32]
 
 
-class Probe:
-    """Training images to vote and test images to be classified, the same throughout a run."""
-
-    def __init__(self, recipe: Recipe, bank: ImageDataset, queries: ImageDataset) -> None:
-        self.image_size = recipe.dataset.image_size
-        self.bank = bank
-        self.queries = queries
-        # Numbers for names: what classes are called is nothing to training.
-        self.classes = Hierarchy(tuple((str(i),) for i in range(len(self.bank.class_names))))
-        self._previous: Array | None = None
-
-    def measure(self, backbone: nn.Module) -> dict[str, float]:
-        """Embed the images and measure them.
-
-        Each measure asks for something: ``knn`` for more than one class, ``drift`` for a
-        measurement before it and enough images for a forest. What cannot be measured is left out,
-        since training needs none of them.
-        """
-        with same_threads():
-            return self._measure(backbone)
-
-    def _measure(self, backbone: nn.Module) -> dict[str, float]:
-        encoder = Encoder(backbone, self.image_size)
-        bank, queries = encoder.embed(self.bank), encoder.embed(self.queries)
-        if not (np.isfinite(bank).all() and np.isfinite(queries).all()):
-            raise FloatingPointError("the embedding is not finite")
-        followed = queries[:: -(-len(queries) // _DRIFT_IMAGES)]
-        measures: dict[str, Callable[[], float]] = {"rankme": lambda: rankme(queries)}
-        if len(queries) > 1:
-            measures["embedding_std"] = lambda: spread(queries)
-        if len(self.bank.labels.unique()) > 1:
-            measures["knn"] = lambda: self._accuracy(bank, queries)
-        if (previous := self._previous) is not None:
-            measures["drift"] = lambda: drift(previous, followed)
-        self._previous = followed
-        measured = {}
-        for name, measure in measures.items():
-            with suppress(InputError):
-                measured[name] = measure()
-        return measured
-
-    def _accuracy(self, bank: Array, queries: Array) -> float:
-        """Classify the test images by the training images next to them."""
-        knn = hierarchical_knn(
-            bank,
-            self.bank.labels.numpy(),
-            queries,
-            self.queries.labels.numpy(),
-            self.classes,
-            k=min(_NEIGHBORS, len(bank)),
-        )
-        return knn.accuracy[-1]
-
-    def state(self) -> Tensor | None:
-        """Return what a resumed run needs to measure the same drift."""
-        return None if self._previous is None else torch.from_numpy(self._previous)
-
-    def restore(self, state: Tensor | None) -> None:
-        """Take up where a checkpoint ended."""
-        self._previous = None if state is None else state.numpy()
-
-
 @contextmanager
 def same_threads() -> Iterator[None]:
     """Keep PyTorch's number of threads: numba's OpenMP layer changes it, and with it the rounding.
@@ -102,7 +40,60 @@ def same_threads() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def spread(vectors: Array) -> float:
+class ImageMonitor:
+    """Training images to vote and test images to be classified, the same throughout a run."""
+
+    def __init__(self, recipe: Recipe, bank: ImageDataset, queries: ImageDataset) -> None:
+        self.image_size = recipe.dataset.image_size
+        self.bank = bank
+        self.queries = queries
+        # Numbers for names: what classes are called is nothing to training.
+        self.classes = Hierarchy(tuple((str(i),) for i in range(len(self.bank.class_names))))
+        self._previous: Array | None = None
+
+    @same_threads()
+    def measure(self, backbone: nn.Module) -> dict[str, float]:
+        """Embed the images and measure them.
+
+        Each measure asks for something: ``knn`` for more than one class, ``drift`` for a
+        measurement before it and enough images for a forest. What cannot be measured is left out,
+        since training needs none of them.
+        """
+        encoder = Encoder(backbone, self.image_size)
+        bank, queries = encoder.embed(self.bank), encoder.embed(self.queries)
+        if not (np.isfinite(bank).all() and np.isfinite(queries).all()):
+            raise FloatingPointError("the embedding is not finite")
+        followed = queries[:: -(-len(queries) // _DRIFT_IMAGES)]
+        measures: dict[str, Callable[[], float]] = {"rankme": lambda: rankme(queries)}
+        if len(queries) > 1:
+            measures["embedding_std"] = lambda: evenness(queries)
+        if len(self.bank.labels.unique()) > 1:
+            measures["knn"] = lambda: self._accuracy(bank, queries)
+        if (previous := self._previous) is not None:
+            measures["drift"] = lambda: drift(previous, followed)
+        self._previous = followed
+        measured = {}
+        for name, measure in measures.items():
+            with suppress(InputError):
+                measured[name] = measure()
+        return measured
+
+    def _accuracy(self, bank: Array, queries: Array) -> float:
+        """Classify the test images by the training images next to them."""
+        labels = self.bank.labels.numpy(), self.queries.labels.numpy()
+        k = min(_NEIGHBORS, len(bank))
+        return hierarchical_knn(bank, labels[0], queries, labels[1], self.classes, k=k).accuracy[-1]
+
+    def state(self) -> Tensor | None:
+        """Return what a resumed run needs to measure the same drift."""
+        return None if self._previous is None else torch.from_numpy(self._previous)
+
+    def restore(self, state: Tensor | None) -> None:
+        """Take up where a checkpoint ended."""
+        self._previous = None if state is None else state.numpy()
+
+
+def evenness(vectors: Array) -> float:
     """Root of the unit vectors' total variance.
 
     Near 1 for directions spread evenly over the sphere, 0 for a collapsed embedding.

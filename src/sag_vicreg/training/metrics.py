@@ -4,13 +4,9 @@ import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sag_vicreg.artifacts import Run, write_text
-from sag_vicreg.errors import InputError
-
-if TYPE_CHECKING:
-    from torch.utils.tensorboard import SummaryWriter
+from sag_vicreg.errors import InputError, first_line
 
 
 class MetricsLog:
@@ -25,17 +21,22 @@ class MetricsLog:
         self._trailing = columns
         self._columns = _drop_rows_after(self.path, start) if self.path.exists() else None
         self._folder = run.folder / "tensorboard"
+        from torch.utils.tensorboard import SummaryWriter
+
         with _writing(self._folder):
-            self._board = _open_board(self._folder, start)
+            self._board = SummaryWriter(str(self._folder), purge_step=start + 1)
 
     def write(self, step: int, epoch: int, values: dict[str, float]) -> None:
         """Write one row; ``step`` counts finished optimiser steps."""
-        if self._columns is None:
-            first = [name for name in values if name not in self._trailing]
-            self._columns = ["step", "epoch", *first, *self._trailing]
-            self._append(self._columns)
-        row = {"step": step, "epoch": epoch, **values}
-        self._append([_cell(row.get(column)) for column in self._columns])
+        begun = self._columns is not None
+        first = [name for name in values if name not in self._trailing]
+        self._columns = self._columns or ["step", "epoch", *first, *self._trailing]
+        cells = {name: f"{value:.7g}" for name, value in values.items()}
+        with _writing(self.path), self.path.open("a", newline="", encoding="utf-8") as file:
+            rows = csv.DictWriter(file, self._columns, extrasaction="ignore", lineterminator="\n")
+            if not begun:
+                rows.writeheader()
+            rows.writerow({"step": step, "epoch": epoch, **cells})
         with _writing(self._folder):
             for name, value in values.items():
                 self._board.add_scalar(name, value, step)
@@ -45,10 +46,6 @@ class MetricsLog:
         with _writing(self._folder):
             self._board.close()
 
-    def _append(self, cells: list[str]) -> None:
-        with _writing(self.path), self.path.open("a", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerow(cells)
-
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
@@ -56,20 +53,8 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(
-            f"cannot write {path} ({error.strerror or error}): free some space, then resume"
+            f"cannot write {path} ({first_line(error)}): free some space, then resume"
         ) from error
-
-
-def _cell(value: float | int | None) -> str:
-    if value is None:
-        return ""
-    return str(value) if isinstance(value, int) else f"{value:.7g}"
-
-
-def _open_board(folder: Path, start: int) -> "SummaryWriter":
-    from torch.utils.tensorboard import SummaryWriter
-
-    return SummaryWriter(str(folder), purge_step=start + 1)
 
 
 def _drop_rows_after(path: Path, step: int) -> list[str] | None:

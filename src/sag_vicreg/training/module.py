@@ -11,9 +11,7 @@ from torch.utils.data import DataLoader
 
 from sag_vicreg.errors import InputError, NotFiniteError, TrainingStopped
 from sag_vicreg.losses import LossTerms
-from sag_vicreg.methods import Method, Moment
-from sag_vicreg.methods.backbone import uses_channels_last
-from sag_vicreg.methods.moment import derived_seed
+from sag_vicreg.methods import Method, Moment, derived_seed, uses_channels_last
 from sag_vicreg.training.batches import Batches, Plan
 from sag_vicreg.training.checkpoint import CheckpointStore, Restored
 from sag_vicreg.training.inputs import Inputs, Loaded, ViewBatch
@@ -40,7 +38,7 @@ class TrainingModule(pl.LightningModule):
         self.moment: Moment
         self.terms: LossTerms
         self.restored: Restored | None = None  # the checkpoint, until training starts
-        self.probe_state: Tensor | None = None  # of the checkpoint, for whoever measures
+        self.monitor_state: Tensor | None = None  # of the checkpoint, for whoever measures
         if uses_channels_last(method.backbone):
             self.method.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
@@ -54,7 +52,7 @@ class TrainingModule(pl.LightningModule):
             if self.trainer.is_global_zero:
                 self.restored.report()
             self.start = content["step"]
-            self.probe_state = content["probe"]
+            self.monitor_state = content["probe"]
             if self.start > self.plan.total_steps:
                 raise InputError(
                     f"checkpoint {newest} is of step {self.start}, past the run's last, "
@@ -75,8 +73,9 @@ class TrainingModule(pl.LightningModule):
 
     def train_dataloader(self) -> DataLoader[Loaded]:
         """Start where the checkpoint ended."""
-        batches = Batches(self.plan, self.start, self.global_rank, self.trainer.world_size)
-        return self.inputs.loader(batches)
+        return self.inputs.loader(
+            Batches(self.plan, self.start, self.global_rank, self.trainer.world_size)
+        )
 
     def on_train_start(self) -> None:
         """Give the optimiser, and the gradient scaler if there is one, their state back."""
@@ -110,8 +109,7 @@ class TrainingModule(pl.LightningModule):
         except NotFiniteError as error:
             raise self.diverged(f"at step {moment.step}", str(error)) from error
         if not self.terms.total.isfinite():
-            what = f"the loss is {self.terms.total.item()}"
-            raise self.diverged(f"at step {moment.step}", what)
+            raise self.diverged(f"at step {moment.step}", f"the loss is {self.terms.total.item()}")
         return self.terms.total
 
     def on_after_backward(self) -> None:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
 
-from sag_vicreg.errors import InputError
+from sag_vicreg.errors import InputError, first_line
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.recipes.schema import LARSSection
 
@@ -43,8 +43,9 @@ class LARS(Optimizer):
         weight_decay: float = 1e-6,
         eta: float = 0.001,
     ) -> None:
-        defaults = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "eta": eta}
-        super().__init__(params, defaults)
+        super().__init__(
+            params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "eta": eta}
+        )
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -118,10 +119,9 @@ def load_optimizer(optimizer: Optimizer, state: dict[str, Any], source: Path) ->
         _check_memory(optimizer, state["state"])
         optimizer.load_state_dict(state)
     except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
-        reason = " ".join(str(error).split())[:120] or type(error).__name__
         raise InputError(
-            f"checkpoint {source} does not hold the state of this recipe's optimiser ({reason}): "
-            "delete it to go on from an older one"
+            f"checkpoint {source} does not hold the state of this recipe's optimiser "
+            f"({first_line(error)}): delete it to go on from an older one"
         ) from error
 
 

@@ -46,7 +46,7 @@ class OwnParts:
         names = [*map(_name, parts), *([self.dataset.name] if self.dataset else [])]
         return "+".join([recipe.digest(), *names])
 
-    def probe(
+    def monitored(
         self, recipe: Recipe, *, root: Path | str | None
     ) -> tuple[ImageDataset, ImageDataset]:
         """Return the images that vote and those that are classified while training is watched."""

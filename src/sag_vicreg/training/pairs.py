@@ -27,8 +27,7 @@ def class_levels(dataset: ImageDataset) -> list[Labels]:
         # A source may call its classes by other names than the tree: no reason not to train.
         with suppress(InputError):
             tree = load_hierarchy(dataset.name)
-            levels = range(1, tree.n_levels + 1)
-            return [tree.encode(dataset.class_names, level) for level in levels]
+            return [tree.encode(dataset.class_names, level) for level in tree.levels]
     return [np.arange(len(dataset.class_names))]
 
 

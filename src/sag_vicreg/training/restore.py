@@ -14,8 +14,7 @@ def restore_method(run: Run, recipe: Recipe) -> Method:
     The exported backbone needs none of this; what trained it (an expander, a decoder) is only in
     the checkpoint.
     """
-    store = CheckpointStore(run, recipe.digest())
-    restored = store.restore()
+    restored = CheckpointStore(run, recipe.digest()).restore()
     if restored is None:
         raise InputError(f"{run.folder} keeps no checkpoint: train it again for its heads")
     restored.report()

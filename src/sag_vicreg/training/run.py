@@ -18,9 +18,7 @@ from torch import nn
 from sag_vicreg.artifacts import Run
 from sag_vicreg.data import ImageDataset
 from sag_vicreg.errors import InputError
-from sag_vicreg.methods import Method, make_method
-from sag_vicreg.methods.backbone import uses_channels_last
-from sag_vicreg.methods.moment import derived_seed
+from sag_vicreg.methods import Method, derived_seed, make_method, uses_channels_last
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.training.batches import Plan
 from sag_vicreg.training.checkpoint import CheckpointStore
@@ -28,7 +26,7 @@ from sag_vicreg.training.claim import claim
 from sag_vicreg.training.export import export_backbone
 from sag_vicreg.training.folder import check_folder, write_recipe
 from sag_vicreg.training.inputs import Inputs, load_images
-from sag_vicreg.training.measures import Probe
+from sag_vicreg.training.measures import ImageMonitor
 from sag_vicreg.training.module import TrainingModule
 from sag_vicreg.training.own import OwnParts
 from sag_vicreg.training.trainer import (
@@ -108,7 +106,9 @@ def train(
             # CPUs have no synchronised BatchNorm; everywhere else it is the official code's.
             synchronize=devices * nodes > 1 and on_accelerator(accelerator),
         )
-        watch = [Watch(run, Probe(recipe, *own.probe(recipe, root=root)))] if first else []
+        watch = []
+        if first:
+            watch = [Watch(run, ImageMonitor(recipe, *own.monitored(recipe, root=root)))]
         with quiet_lightning():
             trainer = make_trainer(
                 recipe,

@@ -29,7 +29,6 @@ def make_trainer(
     accelerator: str = "auto",
 ) -> pl.Trainer:
     """Build Lightning's trainer, without the parts that exact resume needs otherwise."""
-    check_devices(devices, accelerator)
     # Under SLURM Lightning would keep checkpoints of its own, in the working directory, and load
     # whatever lies there over ours. A requeued job resumes from ours.
     slurm = [SLURMEnvironment(auto_requeue=False)] if SLURMEnvironment.detect() else []

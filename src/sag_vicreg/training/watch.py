@@ -20,15 +20,13 @@ from rich.table import Column
 from sag_vicreg.artifacts import Run
 from sag_vicreg.errors import InputError, TrainingStopped
 from sag_vicreg.methods import TwoViewMethod
-from sag_vicreg.training.measures import COLLAPSED, MEASURES, Probe
+from sag_vicreg.training.measures import COLLAPSED, MEASURES, ImageMonitor
 from sag_vicreg.training.metrics import MetricsLog
 from sag_vicreg.training.module import TrainingModule
 from sag_vicreg.training.pairs import PairMonitor
 
-# Columns of the log that are no terms of the loss.
+# Columns of the log that are not terms of the loss.
 _NO_TERMS = ("lr", "images_per_second", *MEASURES)
-
-
 # Lines of a run that nobody watches on a terminal.
 _LINES = 100
 
@@ -36,15 +34,15 @@ _LINES = 100
 class Watch(pl.Callback):
     """Belongs to the first process; the others wait for it at their next collective."""
 
-    def __init__(self, run: Run, probe: Probe) -> None:
+    def __init__(self, run: Run, images: ImageMonitor) -> None:
         self.run = run
-        self.probe = probe
+        self.images = images
         self._seconds = 0.0  # spent training since the last row
         self._images = 0
 
     def on_train_start(self, trainer: pl.Trainer, module: TrainingModule) -> None:  # type: ignore[override]
         """Open the log where the checkpoint ended."""
-        self.probe.restore(module.probe_state)
+        self.images.restore(module.monitor_state)
         monitor = module.plan.recipe.monitor
         per_epoch = module.plan.steps_per_epoch
         self.log_every = monitor.log_every
@@ -77,19 +75,19 @@ class Watch(pl.Callback):
             self._log(trainer, module, done, measured)
         if last or done % self.checkpoint_every == 0 or done % self.keep_every == 0:
             self._refuse_broken_weights(done, module)
-            module.checkpoints.save(done, module.state() | {"probe": self.probe.state()})
+            module.checkpoints.save(done, module.state() | {"probe": self.images.state()})
         self._clock = time.perf_counter()
 
     def _measure(self, done: int, module: TrainingModule) -> dict[str, float]:
         try:
-            measured = self.probe.measure(module.method.encoder)
+            measured = self.images.measure(module.method.encoder)
         except FloatingPointError as error:
             raise module.diverged(f"after step {done}", str(error)) from error
-        spread = measured.get("embedding_std")
-        if spread is not None and spread < COLLAPSED:
+        evenness = measured.get("embedding_std")
+        if evenness is not None and evenness < COLLAPSED:
             raise TrainingStopped(
-                f"the embedding has collapsed at step {done}: all probe images point the same way "
-                f"(spread {spread:.1e} of 1); lower optimizer.base_lr or raise batch_size; "
+                f"the embedding has collapsed at step {done}: all measured images point the same "
+                f"way (evenness {evenness:.1e} of 1); lower optimizer.base_lr or raise batch_size; "
                 f"{module.checkpoints.kept()}"
             )
         return measured
