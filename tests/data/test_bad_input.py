@@ -177,7 +177,7 @@ def test_broken_parquet(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds label 1000000000000, which counts classes"):
         load_dataset(f"parquet:{path}")
     pq.write_table(pa.table({"img": [image, image], "label": [[0], [1]]}), path)
-    with pytest.raises(InputError, match="not one label a row"):
+    with pytest.raises(InputError, match="not one label per row"):
         load_dataset(f"parquet:{path}")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"holds no \.parquet files"):

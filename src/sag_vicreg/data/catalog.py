@@ -78,8 +78,7 @@ def load_dataset(
     if seed < 0:
         raise InputError(f"seed is {seed}: give 0 or more")
     entry, folder = _find(name, root)
-    request = Request(folder, split, seed, image_size, classes, max_images)
-    records = read(entry, request)
+    records = read(entry, Request(folder, split, seed, image_size, classes, max_images))
     chosen = class_indices(records.class_names, classes)
     records = records.select(np.flatnonzero(np.isin(records.labels, chosen)))
     records = records.select(balanced_subset(records.labels, max_images, seed=seed))
@@ -97,9 +96,15 @@ def load_dataset(
                 )
             pixels = resize_squares(pixels, size)
     elif resident or (resident is None and fits):
-        records, pixels = _decode(records, size, entry.name.partition(":")[0], skip_corrupt)
+        assert records.encoded is not None
+        kind = entry.name.partition(":")[0]
+        pixels, kept = decode_squares(records.encoded, size, name=kind, skip_corrupt=skip_corrupt)
+        records = _keep(records, kept, kind)
     elif skip_corrupt:
-        records = _keep_readable(records, name)
+        assert records.encoded is not None
+        # Every image is decoded once, and again when it is needed.
+        readable = track(records.encoded.readable(), f"checking {name}", total=len(records.ids))
+        records = _keep(records, np.flatnonzero(np.fromiter(readable, dtype=bool)), name)
     return ImageDataset(
         name=name,
         split=split,
@@ -154,16 +159,9 @@ def available(root: str | Path | None = None) -> list[Availability]:
 def read(entry: DatasetEntry, request: Request) -> Records:
     """Read a dataset's records with the source it names."""
     module, _, function = entry.source.partition(".")
-    records: Records = getattr(import_module(f"sag_vicreg.data.sources.{module}"), function)(
-        request
-    )
+    source = getattr(import_module(f"sag_vicreg.data.sources.{module}"), function)
+    records: Records = source(request)
     return records
-
-
-def data_root(folder: str) -> Path | None:
-    """Find the place of ``folder`` under ``$SAG_VICREG_DATA``, where that is set."""
-    above = os.environ.get("SAG_VICREG_DATA")
-    return Path(above) / folder if above else None
 
 
 def _find(name: str, root: str | Path | None) -> tuple[DatasetEntry, Path | None]:
@@ -179,20 +177,21 @@ def _find(name: str, root: str | Path | None) -> tuple[DatasetEntry, Path | None
         )
     if colon:
         if not path:
-            raise InputError(f"'{name}' names no path: write {kind}:PATH")
-        found: Path | None = Path(path).expanduser()
+            raise InputError(f"'{name}' does not name a path: write {kind}:PATH")
+        found = Path(path).expanduser()
     elif entry.folder is None:
         return entry, None
     else:
-        found = Path(root).expanduser() if root is not None else data_root(entry.folder)
+        above = os.environ.get("SAG_VICREG_DATA")
+        if root is None and not above:
+            raise InputError(
+                f"where is {name}? Set SAG_VICREG_DATA to the folder above {entry.folder}/; "
+                "`train` and `embed` also take --data, and Python functions root"
+            )
+        found = Path(f"{above}/{entry.folder}" if root is None else root).expanduser()
         # The folder above all datasets will do as well.
-        if found is not None and (found / entry.folder).is_dir():
+        if (found / entry.folder).is_dir():
             found = found / entry.folder
-    if found is None:
-        raise InputError(
-            f"where is {name}? Set SAG_VICREG_DATA to the folder above {entry.folder}/; `train` "
-            "and `embed` also take --data, and Python functions root"
-        )
     if not found.exists():
         raise InputError(f"{name}: {found} does not exist")
     return entry, found
@@ -209,31 +208,11 @@ def _own_size(entry: DatasetEntry, records: Records, skip_corrupt: bool) -> int:
     return min(PUBLISHED_SIZE, *records.encoded.open(first).size)
 
 
-def _decode(
-    records: Records, size: int, name: str, skip_corrupt: bool
-) -> tuple[Records, torch.Tensor]:
-    assert records.encoded is not None
-    pixels, kept = decode_squares(
-        records.encoded,
-        size,
-        name=name,
-        skip_corrupt=skip_corrupt,
-    )
-    return _keep(records, kept, name), pixels
-
-
-def _keep_readable(records: Records, name: str) -> Records:
-    """Leave out corrupt images of a dataset that stays on disk; every image is decoded once."""
-    assert records.encoded is not None
-    readable = track(records.encoded.readable(), f"checking {name}", total=len(records.ids))
-    return _keep(records, np.flatnonzero(np.fromiter(readable, dtype=bool)), name)
-
-
 def _keep(records: Records, kept: NDArray[np.int64], name: str) -> Records:
     skipped = len(records.ids) - len(kept)
     if not skipped:
         return records
     if len(kept) == 0:
         raise InputError(f"{name}: none of the {skipped} images can be decoded")
-    warnings.warn(f"{name}: skipped {skipped} corrupt images of {len(records.ids)}", stacklevel=4)
+    warnings.warn(f"{name}: skipped {skipped} corrupt images of {len(records.ids)}", stacklevel=3)
     return records.select(kept)

@@ -58,11 +58,8 @@ class Files:
 
 def fingerprint_files(paths: Sequence[Path]) -> str:
     """Describe files by path, size and time of change."""
-    lines = []
-    for path in paths:
-        status = path.stat()
-        lines.append(f"{path.resolve()}|{status.st_size}|{status.st_mtime_ns}")
-    return "\n".join(lines)
+    states = ((path.resolve(), path.stat()) for path in paths)
+    return "\n".join(f"{path}|{state.st_size}|{state.st_mtime_ns}" for path, state in states)
 
 
 @dataclass(frozen=True, eq=False)

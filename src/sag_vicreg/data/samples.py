@@ -45,8 +45,7 @@ def sample_images_and_views(
     generator = torch.Generator().manual_seed(seed)
     names, images, seen = [], [], []
     for label in chosen:
-        members = np.flatnonzero(data.labels.numpy() == label)
-        picked = rng.permutation(members)[:columns]
+        picked = rng.permutation(np.flatnonzero(data.labels.numpy() == label))[:columns]
         batch = data.batch(np.sort(picked))
         names.append(data.class_names[label].replace("_", " "))
         images.append(_to_arrays(batch))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sag_vicreg.data.sources.folders import SPLIT_FOLDERS, split_folder
+from sag_vicreg.data.sources.folders import split_folder, split_folders
 from sag_vicreg.data.sources.parquet import class_names, read_parquet
 from sag_vicreg.data.sources.records import Records, Request
 from sag_vicreg.errors import InputError
@@ -16,8 +16,7 @@ def load_arrow(request: Request) -> Records:
     root = request.path
     if root.is_file():
         raise InputError(f"{root} is a file: name the folder that save_to_disk wrote")
-    parts = [root / name for names in SPLIT_FOLDERS.values() for name in names]
-    parts = [part for part in parts if part.is_dir()]
+    parts = split_folders(root)
     if not parts:
         return read_parquet(_files(root)).split_by_seed(request)
     chosen = _files(split_folder(root, request.split))

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from sag_vicreg.data.sources.folders import SPLIT_FOLDERS, class_folders, split_folder
+from sag_vicreg.data.sources.folders import class_folders, split_folder, split_folders
 from sag_vicreg.data.sources.parquet import read_parquet, split_files
 from sag_vicreg.data.sources.records import Records, Request
 from sag_vicreg.errors import InputError
@@ -36,9 +36,10 @@ def _load(root: Path, split: str) -> Records:
         return _load_pickles(root, split)
     for folder in (root, root / "data"):
         if any(folder.glob("*.parquet")):
-            files = split_files(folder, split)
-            return read_parquet(files, class_names=names, id_prefix=f"{split}/")
-    if any((root / name).is_dir() for name in SPLIT_FOLDERS["train"] + SPLIT_FOLDERS["test"]):
+            return read_parquet(
+                split_files(folder, split), class_names=names, id_prefix=f"{split}/"
+            )
+    if split_folders(root):
         return class_folders(split_folder(root, split), classes=names, prefix=root)
     raise InputError(
         f"{root} holds no CIFAR-100: expected {PICKLES}/ (torchvision), train*.parquet (hub) or "

@@ -29,24 +29,27 @@ def load_folder(request: Request) -> Records:
     root = request.path
     if not root.is_dir():
         raise InputError(f"{root} is not a folder")
-    parts = [root / name for names in SPLIT_FOLDERS.values() for name in names]
-    parts = [part for part in parts if part.is_dir()]
-    if parts:
+    if parts := split_folders(root):
         # A class means the same in train and test, also where only one of them has it.
         names = sorted({name for part in parts for name in _folders(part)})
         return class_folders(split_folder(root, request.split), prefix=root, names=names)
     return class_folders(root).split_by_seed(request)
 
 
+def split_folders(root: Path) -> list[Path]:
+    """List the folders of splits under ``root``; none where classes lie there directly."""
+    every = (root / name for names in SPLIT_FOLDERS.values() for name in names)
+    return [folder for folder in every if folder.is_dir()]
+
+
 def split_folder(root: Path, split: str) -> Path:
     """Find the folder of ``split`` under ``root``."""
-    names = SPLIT_FOLDERS.get(split)
-    if names is None:
+    if split not in SPLIT_FOLDERS:
         raise InputError(f"{root} comes as train and test: load one of them, not '{split}'")
-    for name in names:
-        if (root / name).is_dir():
-            return root / name
-    raise InputError(f"{root} has no folder '{names[0]}': half of the dataset is missing")
+    for folder in split_folders(root):
+        if folder.name in SPLIT_FOLDERS[split]:
+            return folder
+    raise InputError(f"{root} has no folder '{split}': half of the dataset is missing")
 
 
 def class_folders(

@@ -38,12 +38,12 @@ def load_parquet(request: Request) -> Records:
     files = sorted(path.glob("*.parquet"))
     if not files:
         raise InputError(f"{path} holds no .parquet files")
-    if not any(file.name.startswith(("train", "test", "val")) for file in files):
+    parts = [file for file in files if file.name.startswith(("train", "test", "val"))]
+    if not parts:
         return read_parquet(files).split_by_seed(request)
-    # A class means the same in train and test, also where only one of them has it.
-    every = [file for file in files if file.name.startswith(("train", "test", "val"))]
     chosen = split_files(path, request.split)
-    return read_parquet(chosen, class_names=class_names(every), id_prefix=f"{request.split}/")
+    # A class means the same in train and test, also where only one of them has it.
+    return read_parquet(chosen, class_names=class_names(parts), id_prefix=f"{request.split}/")
 
 
 def split_files(folder: Path, split: str) -> list[Path]:
@@ -175,13 +175,12 @@ def _labels(
     import pyarrow as pa
 
     if column is None:
-        n = sum(map(count_rows, files))
-        return ("unlabelled",), np.zeros(n, dtype=np.int64)
+        return ("unlabelled",), np.zeros(sum(map(count_rows, files)), dtype=np.int64)
     cells = _read_column(files, column)
     if cells.null_count:
         raise InputError(f"{files[0]}: column '{column}' has {cells.null_count} missing labels")
     if pa.types.is_nested(cells.type):
-        raise InputError(f"{files[0]}: column '{column}' holds {cells.type}, not one label a row")
+        raise InputError(f"{files[0]}: column '{column}' holds {cells.type}, not one label per row")
     values = cells.to_numpy()
     if not len(values):
         raise InputError(f"{files[0]} has no rows: there are no images in it")

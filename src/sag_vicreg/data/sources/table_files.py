@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sag_vicreg.errors import InputError
+from sag_vicreg.errors import InputError, first_line
 
 
 @contextmanager
@@ -16,9 +16,8 @@ def readable(file: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
         kind = "Arrow" if _is_arrow(file) else "parquet"
-        raise InputError(f"{file} is not a readable {kind} file: {reason}") from error
+        raise InputError(f"{file} is not a readable {kind} file: {first_line(error)}") from error
 
 
 def read_schema(file: Path) -> Any:
