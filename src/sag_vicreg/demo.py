@@ -124,8 +124,9 @@ def _train(out: Path, method: str, half: str, scale: str, console: Console) -> D
     train(recipe, run.folder, resume=run.recipe.exists())
     settings = [word for override in overrides for word in ("--set", override)]
     options = ["--scale", scale, *settings, "--out", str(run.folder)]
-    command = shlex.join(["sag-vicreg", "train", "--recipe", recipe.name, *options])
-    return DemoModel(method, half, run, command)
+    return DemoModel(
+        method, half, run, shlex.join(["sag-vicreg", "train", "--recipe", recipe.name, *options])
+    )
 
 
 def _embed(model: DemoModel, split: str, max_images: int | None = None) -> Embeddings:
@@ -174,8 +175,7 @@ def _print_structure(console: Console, tests: Sequence[Embeddings]) -> list[floa
         first, second = tests[2 * place], tests[2 * place + 1]
         found = compare(first.vectors, second.vectors, half_samples=HALF_SAMPLES)
         near = neighborhood(*found.trees)
-        said = verdict(found, shared_neighbors=near.shared)
-        console.print(f"{name}: {said}.", highlight=False)
+        console.print(f"{name}: {verdict(found, shared_neighbors=near.shared)}.", highlight=False)
         columns.append(_structure_cells(found, near))
         forests.append(found.flat().get(FOREST, math.nan))
     unstable = any("†" in cell for column in columns for cell in column.values())
@@ -267,6 +267,7 @@ def _commands(out: Path, models: Sequence[DemoModel]) -> list[str]:
         shlex.join(["sag-vicreg", "evaluate", each, "--clusters", counts, "--probe-seeds", "1"])
         for each in folders
     ]
-    page = str(out / "report.html")
-    lines.append(shlex.join(["sag-vicreg", "report", str(out / "runs"), "--out", page]))
+    lines.append(
+        shlex.join(["sag-vicreg", "report", str(out / "runs"), "--out", str(out / "report.html")])
+    )
     return lines

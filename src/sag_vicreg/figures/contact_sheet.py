@@ -36,8 +36,7 @@ def draw_contact_sheet(
     """
     path = check_figure_path(path)
     widths = [max(len(images) for images in group) for group in groups.values()]
-    longest = max(len(row) for row in rows)
-    breadth = _CELL * sum(widths) + 0.3 * len(widths) + 0.065 * longest
+    breadth = _CELL * sum(widths) + 0.3 * len(widths) + 0.065 * max(len(row) for row in rows)
     with new_figure(breadth, _CELL * len(rows) + 0.6) as figure:
         axes = figure.subplots(1, len(groups), width_ratios=widths, squeeze=False)
         for axis, (heading, group), width in zip(axes[0], groups.items(), widths, strict=True):

@@ -53,8 +53,7 @@ def place_labels(axis: Axes, xy: Floats, names: Sequence[str]) -> None:
         size = box[2:] - box[:2]
         middles, far = _places(points[row], size, scale)
         boxes = np.concatenate([middles - size / 2, middles + size / 2], axis=1)
-        covered = _covered(boxes, np.delete(taken, row, axis=0), frame)
-        best = int(np.argmin(covered))
+        best = int(np.argmin(_covered(boxes, np.delete(taken, row, axis=0), frame)))
         text.set_position(tuple((middles[best] - points[row]) / scale))
         if far[best] >= _LED:
             axis.annotate(

@@ -39,8 +39,12 @@ class Query(FigureData):
                     axis = figure.add_subplot(grid[row, rank + 1])
                     mark = "" if same else "✗ "
                     text = f"cosine {self.cosines[row, rank]:.2f}\n{caption(mark + name)}"
-                    frame = PALETTE[0] if same else PALETTE[1]
-                    _show(axis, self.nearest[row, rank], text, frame=frame)
+                    _show(
+                        axis,
+                        self.nearest[row, rank],
+                        text,
+                        frame=PALETTE[0] if same else PALETTE[1],
+                    )
                     if rank == 0:
                         axis.set_title(model, loc="left")
         return figure

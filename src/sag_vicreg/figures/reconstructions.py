@@ -25,8 +25,9 @@ class Reconstructions(FigureData):
         """Draw one column per image: masked, reconstructed, original."""
         n = len(self.original)
         with new_figure(0.5 + 0.9 * n, 2.9) as figure:
-            tight = {"wspace": 0.05, "hspace": 0.05}
-            panels = figure.subplots(3, n, squeeze=False, gridspec_kw=tight)
+            panels = figure.subplots(
+                3, n, squeeze=False, gridspec_kw={"wspace": 0.05, "hspace": 0.05}
+            )
             for row, name in zip(panels, (field.name for field in fields(self)), strict=True):
                 for panel, picture in zip(row, getattr(self, name), strict=True):
                     panel.imshow(picture, interpolation="nearest")

@@ -70,7 +70,7 @@ def _colours(groups: Ints) -> npt.NDArray[np.str_]:
 
 
 def _draw_sideways(axes: Axes, tree: Dendrogram, name: str, *, root_left: bool) -> None:
-    segments = np.stack((tree.heights, tree.places), axis=-1)
+    segments = list(np.stack((tree.heights, tree.places), axis=-1))
     axes.add_collection(LineCollection(segments, colors=_GREY, linewidths=0.8))
     top = float(tree.heights.max()) * 1.03
     across = (top, 0.0) if root_left else (0.0, top)
@@ -149,7 +149,7 @@ def _stacked(own: Ints, other: Ints, colour: Ints, sizes: Ints) -> Any:
 
 
 def _draw_upright(axes: Axes, tree: Dendrogram, name: str, colours: Any) -> None:
-    segments = np.stack((tree.places, tree.heights), axis=-1)
+    segments = list(np.stack((tree.places, tree.heights), axis=-1))
     axes.add_collection(LineCollection(segments, colors=_GREY, linewidths=0.8))
     top = float(tree.heights.max())
     # A strip under the tree says where each colour's leaves have gone.

@@ -7,16 +7,13 @@ entropy tables, and ten thousand data URLs their own markup.
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from sag_vicreg.errors import InputError
 from sag_vicreg.progress import track
-
-if TYPE_CHECKING:
-    from PIL import Image
 
 ATLAS_SIDE = 2048
 QUALITIES = (80, 65, 50, 35, 20)
@@ -47,8 +44,6 @@ def build_atlas(
     Tiles are multiples of 16 pixels, WebP's blocks, so that neighbours do not bleed into each
     other. Many images get small tiles, then a lower quality, until all fit ``byte_budget``.
     """
-    from PIL import Image
-
     wanted = [identity for identity in ids if identity in thumbnails]
     if not wanted:
         return None
@@ -73,18 +68,17 @@ def build_atlas(
 
 def _tile_side(size: tuple[int, int], count: int) -> int:
     most = 96 if count <= 600 else 64 if count <= 2500 else 48 if count <= 5000 else 32
-    fits = max(16, max(size) // 16 * 16)
-    return min(most, fits)
+    return min(most, max(16, max(size) // 16 * 16))
 
 
-def _decode(webp: bytes, identity: str) -> "Image.Image":
-    from PIL import Image
-
+def _decode(webp: bytes, identity: str) -> Image.Image:
     try:
         image = Image.open(io.BytesIO(webp), formats=["WEBP"])
         if max(image.size) > MOST_PIXELS:  # a few bytes can stand for gigabytes of pixels
             raise ValueError(f"{image.width} x {image.height} pixels")
-        return _square(image.convert("RGB"))
+        side = min(image.size)
+        left, top = (image.width - side) // 2, (image.height - side) // 2
+        return image.convert("RGB").crop((left, top, left + side, top + side))
     except Exception as error:  # decoders of damaged bytes raise what they like
         raise InputError(
             f"the thumbnail of '{identity}' is not a small WebP image ({error}): delete "
@@ -92,13 +86,7 @@ def _decode(webp: bytes, identity: str) -> "Image.Image":
         ) from error
 
 
-def _square(image: "Image.Image") -> "Image.Image":
-    side = min(image.size)
-    left, top = (image.width - side) // 2, (image.height - side) // 2
-    return image.crop((left, top, left + side, top + side))
-
-
-def _encode(sheet: "Image.Image", quality: int) -> bytes:
+def _encode(sheet: Image.Image, quality: int) -> bytes:
     buffer = io.BytesIO()
     sheet.save(buffer, "WEBP", quality=quality, method=4)
     return buffer.getvalue()

@@ -97,12 +97,12 @@ def build_report(
     shown_models = models_to_show(found.models, embeddings)
     points = gather_points(shown_models, which=embeddings, hierarchy=hierarchy, how=join)
     rows = points.sample(max_points, seed) if points else np.arange(0)
-    explore = points is not None and len(rows) >= 3
+    explored = points if len(rows) >= 3 else None
 
     lines = score_lines(found.models, found.results)
     headline, halves, start, changed = _headline(
         found,
-        points if explore else None,
+        explored,
         lines,
         trees=trees,
         half_samples=half_samples,
@@ -113,21 +113,21 @@ def build_report(
         *walk_charts(found.models),
         *training_charts(found.models),
     ]
-    maps = map_models(points, rows, seed=seed) if points and explore else []
+    maps = map_models(explored, rows, seed=seed) if explored else []
     branches: tuple[Branch, ...] = ()
     if changed is not None:
         branches = changed.flow.old
-    elif points and points.labels is None and explore:
-        branches = recurring_branches(points, trees=trees, seed=seed)
-    drawn = build_trees(points, rows, seed=seed, branches=branches) if points and explore else None
-    atlas = _atlas(points, rows) if points and explore else None
+    elif explored and explored.labels is None:
+        branches = recurring_branches(explored, trees=trees, seed=seed)
+    drawn = build_trees(explored, rows, seed=seed, branches=branches) if explored else None
+    atlas = _atlas(explored, rows) if explored else None
     moved = None
     if points and changed is not None and start[1] is not None:
         names = (points.models[start[0]].name, points.models[start[1]].name)
         moved = build_moved(points, rows, changed, names)
 
     data = page_data(
-        points if explore else None,
+        explored,
         rows,
         maps=maps,
         trees=drawn,

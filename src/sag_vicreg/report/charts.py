@@ -19,7 +19,7 @@ TRAINING = {
     "variance": ("Variance", "Hinge: 0 once every dimension varies enough."),
     "covariance": ("Covariance", "How much dimensions repeat each other."),
     "nontrivial": ("Non-trivial pairs", "Share of images the walk paired with another image."),
-    "knn": (MEASURES["knn"].title, "Of probe images, at the finest level."),
+    "knn": (MEASURES["knn"].title, "Of the images measured during training, at the finest level."),
     "rankme": (MEASURES["label_free.rankme"].title, "How many directions the embedding uses."),
     "embedding_std": ("Evenness", "1: evenly over the sphere; 0: collapsed."),
     "drift": ("Structure drift", "1 − forest similarity to the measurement before."),
@@ -62,57 +62,41 @@ class Chart:
 
 
 def training_charts(models: Sequence[Model]) -> list[Chart]:
-    """One chart a logged quantity, one line a run, thinned to what a screen can show."""
+    """One chart per logged quantity, one line per run, thinned to what a screen can show."""
     names = [n for n in TRAINING if any(n in m.metrics for m in models)]
     logged = dict.fromkeys(name for model in models for name in model.metrics)
-    names += [n for n in logged if n not in TRAINING and n not in SKIPPED and not _of_walk(n)]
+    shown_elsewhere = {*TRAINING, *SKIPPED, *WALK}
+    names += [n for n in logged if n not in shown_elsewhere and not SAME_CLASS.match(n)]
     charts: list[Chart] = []
     for name in names:
-        series = []
-        for style, model in enumerate(models):
-            series += _logged(model, name, model.name, style)
-        title, note = TRAINING.get(name, (name.replace("_", " "), ""))
-        if series:
-            chart_id = f"training-{len(charts)}"
-            percent = name in ("nontrivial", "knn")
-            charts.append(
-                Chart(chart_id, "training", title, note, "step", tuple(series), None, percent)
-            )
+        lines = [_logged(model, name, model.name, style) for style, model in enumerate(models)]
+        if series := tuple(filter(None, lines)):
+            title, note = TRAINING.get(name, (name.replace("_", " "), ""))
+            chart = Chart(f"training-{len(charts)}", "training", title, note, "step", series)
+            charts.append(replace(chart, percent=name in ("nontrivial", "knn")))
     return charts
 
 
 def walk_charts(models: Sequence[Model]) -> list[Chart]:
-    """One chart a run that walks: who is paired, and whether own views are held."""
+    """One chart per run that walks: who is paired, and whether own views are held."""
     charts: list[Chart] = []
     for model in models:
         if "own_view_nearest" not in model.metrics:
             continue
         levels = {n: found[1] for n in model.metrics if (found := SAME_CLASS.match(n))}
         titles = WALK | {n: f"partner of the same group, level {i}" for n, i in levels.items()}
-        series = [
-            line
-            for style, (name, title) in enumerate(titles.items())
-            for line in _logged(model, name, title, style)
-        ]
-        if series:
+        lines = [_logged(model, *names, style) for style, names in enumerate(titles.items())]
+        if series := tuple(filter(None, lines)):
             chart_id = f"walk-{len(charts)}"
-            charts.append(
-                Chart(chart_id, "walk", model.name, "", "step", tuple(series), percent=True)
-            )
+            charts.append(Chart(chart_id, "walk", model.name, "", "step", series, percent=True))
     return charts
 
 
-def _of_walk(name: str) -> bool:
-    return name in WALK or SAME_CLASS.match(name) is not None
-
-
-def _logged(model: Model, name: str, title: str, style: int) -> list[Series]:
+def _logged(model: Model, name: str, title: str, style: int) -> Series | None:
     """Return the line of a logged quantity, if the run has any of it."""
-    if name not in model.metrics:
-        return []
-    y = model.metrics[name]
+    y = model.metrics.get(name, np.empty(0))
     x, y = _thin(model.metrics.get("step", np.arange(len(y), dtype=np.float64)), y)
-    return [Series(title, style, x.tolist(), y.tolist())] if len(y) else []
+    return Series(title, style, x.tolist(), y.tolist()) if len(y) else None
 
 
 def _thin(

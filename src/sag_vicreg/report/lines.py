@@ -1,4 +1,4 @@
-"""Scores by line: one a run, one a recipe of a reproduction, averaged over its seeds."""
+"""Scores by line: one per run, one per recipe of a reproduction, averaged over its seeds."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -58,7 +58,7 @@ def score_lines(models: Sequence[Model], results: Sequence[Result]) -> ScoreLine
         families[result.family].append(result)
     named, common = _named([_Family(found) for found in families.values()])
     for style, (name, members) in enumerate(named.items(), start=len(models)):
-        line = ScoreLine(name, style, {}, {}, {})
+        line = ScoreLine(name, style, {})
         for family in members:
             line = family.added_to(line)
         lines.append(line)
@@ -89,7 +89,8 @@ class _Family:
     def recipe(self) -> dict[str, str]:
         """What was trained, described by dotted key; where two models differ, both values."""
         flat = [_without_news(_leaves(recipe)) for recipe in self.first.models]
-        kept = (key for key in _union(flat) if not _is_below(key, NO_RECIPE))
+        left_out = tuple(f"{section}." for section in NO_RECIPE)
+        kept = (key for key in _union(flat) if not f"{key}.".startswith(left_out))
         return {key: _describe(key, *(leaves.get(key) for leaves in flat)) for key in kept}
 
     @cached_property
@@ -139,8 +140,9 @@ def _named(families: Sequence[_Family]) -> tuple[dict[str, list[_Family]], list[
     common: dict[str, str | None] = {}
     for key in telling:
         having = [each for each in rivals.values() if any(key in f.recipe for f in each)]
-        counted = Counter(f.recipe.get(key) for members in having for f in members)
-        common[key] = counted.most_common(1)[0][0]
+        common[key] = Counter(f.recipe.get(key) for members in having for f in members).most_common(
+            1
+        )[0][0]
     marks = {
         f: {k: f.recipe[k] for k in telling if k in f.recipe and f.recipe[k] != common[k]}
         for f in families
@@ -178,10 +180,6 @@ def _differing(mappings: Sequence[Mapping[str, str]]) -> list[str]:
 
 def _union(collections: Iterable[Iterable[str]]) -> list[str]:
     return list(dict.fromkeys(key for keys in collections for key in keys))
-
-
-def _is_below(key: str, sections: Sequence[str]) -> bool:
-    return any(key == section or key.startswith(f"{section}.") for section in sections)
 
 
 def _leaves(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

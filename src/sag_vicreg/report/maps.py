@@ -32,8 +32,9 @@ def map_models(points: Points, rows: NDArray[np.intp], *, seed: int) -> list[Mod
         for vectors in points.vectors:
             centroids = None
             if points.labels is not None and len(points.classes) > 1:
-                means = class_centroids(vectors, points.labels, len(points.classes))
-                centroids = project(means, seed=seed)
+                centroids = project(
+                    class_centroids(vectors, points.labels, len(points.classes)), seed=seed
+                )
             shown = vectors[rows]
             maps.append(
                 ModelMap(

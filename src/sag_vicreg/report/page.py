@@ -58,7 +58,13 @@ def page_data(
         "examples": [],
         "thumbnails": None,
         "maps": [_map(m) for m in maps],
-        "neighbours": [_neighbours(m) for m in maps],
+        "neighbours": [
+            {
+                "indices": packed(m.neighbours.indices, "u2"),
+                "cosines": packed(np.round(100 * m.neighbours.similarity), "i1"),
+            }
+            for m in maps
+        ],
         "neighbour_count": maps[0].neighbours.indices.shape[1] if maps else 0,
         "trees": _trees(trees) if trees else None,
         "charts": [_chart(chart) for chart in charts],
@@ -73,9 +79,8 @@ def page_data(
             "texts": None if points.texts is None else [points.texts[row] for row in rows],
         }
         if labels is not None:
-            shown = labels[rows]
-            n_classes = len(points.classes)
-            data["examples"] = [examples_of(c, shown) for c in range(n_classes)]
+            classes = range(len(points.classes))
+            data["examples"] = [examples_of(label, labels[rows]) for label in classes]
     if atlas:
         data["thumbnails"] = {
             "atlases": [base64.b64encode(image).decode() for image in atlas.images],
@@ -92,14 +97,6 @@ def _map(model_map: ModelMap) -> dict[str, Any]:
     return {
         "points": packed(model_map.points.T, "f4"),
         "centroids": None if centroids is None else packed(centroids.T, "f4"),
-    }
-
-
-def _neighbours(model_map: ModelMap) -> dict[str, Any]:
-    found = model_map.neighbours
-    return {
-        "indices": packed(found.indices, "u2"),
-        "cosines": packed(np.round(100 * found.similarity), "i1"),
     }
 
 

@@ -5,7 +5,6 @@ Everything is read from artifacts; nothing is trained or embedded here.
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +34,7 @@ from sag_vicreg.errors import InputError
 from sag_vicreg.recipes import METHOD_LABELS, Recipe
 
 _ANY = Kind("a JSON file", "make it again, or move it away")
+_ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,9 @@ def open_sources(
             "report before `sag-vicreg reproduce` has a result with scores"
         )
     failures = tuple(result for result in results if result.failure is not None)
-    return Sources(_tell_apart(models), finished, failures)
+    names = distinct_names([Source(model.path, model.recipe) for model in models])
+    named = (replace(model, name=name) for model, name in zip(models, names, strict=True))
+    return Sources(tuple(named), finished, failures)
 
 
 def _open_folder(folder: Path) -> tuple[list[Model], list[Result]]:
@@ -128,8 +130,9 @@ def _open_folder(folder: Path) -> tuple[list[Model], list[Result]]:
             )
         return [model], []
     recipes = sorted(folder.rglob("recipe.yaml"))
-    files = finished_files(folder, "**/*.json")
-    results = [result for path in files if (result := _read_reproduced(path))]
+    results = [
+        result for path in finished_files(folder, "**/*.json") if (result := _read_reproduced(path))
+    ]
     if not recipes and not results:
         what = "is empty" if not any(folder.iterdir()) else "is not a run"
         raise InputError(
@@ -182,21 +185,11 @@ def _by_images(files: Sequence[EmbeddingFile]) -> dict[Hashable, EmbeddingFile]:
 def _read_reproduced(path: Path) -> Result | None:
     """Read a result of ``reproduce``; None for any other JSON file (a run has several).
 
-    The trials of a learning-rate search are no results: they look at training images.
+    The trials of a learning-rate search do not count as results: they look at training images.
     """
     if not path.is_file() or path.stat().st_size > 1 << 20:
         return None
-    content = read_json(path, _ANY, _anything())
+    content = read_json(path, _ANY, _ANYTHING)
     if not isinstance(content, dict) or not {"kind", "family", "scores"} <= content.keys():
         return None
     return None if content["kind"] == "selection" else read_result(path)
-
-
-@cache
-def _anything() -> TypeAdapter[Any]:
-    return TypeAdapter(Any)
-
-
-def _tell_apart(models: Sequence[Model]) -> tuple[Model, ...]:
-    names = distinct_names([Source(model.path, model.recipe) for model in models])
-    return tuple(replace(model, name=name) for model, name in zip(models, names, strict=True))

@@ -72,24 +72,14 @@ def number(value: float) -> str:
     return f"{value:.3f}".replace("-", "−")
 
 
-def percent(value: float) -> str:
-    """One decimal."""
-    return f"{value:.1%}"
-
-
 def written(key: str, value: float) -> str:
     """Return a score in its unit."""
-    return percent(value) if measure_of(key).unit == "percent" else number(value)
+    return f"{value:.1%}" if measure_of(key).unit == "percent" else number(value)
 
 
 def plus_minus(deviation: float | None) -> str:
     """Return the deviation as it stands beside a score; nothing where there is none."""
     return "" if deviation is None else f"± {deviation:.3f}"
-
-
-def of_halves(halves: Spread) -> str:
-    """Return the halves' own mean and deviation."""
-    return f"halves: {number(halves.mean)} ± {halves.deviation:.3f}"
 
 
 def interval_of(row: ScoreRow) -> str:
@@ -123,7 +113,9 @@ def score_table(
         unstable = row.is_unstable(key)
         notes = [row.notes.get(key, ""), interval_of(row) if key == FOREST else ""]
         if key in row.halves:
-            notes.append(of_halves(row.halves[key]) + (" †" if unstable else ""))
+            halves = row.halves[key]
+            mark = " †" if unstable else ""
+            notes.append(f"halves: {number(halves.mean)} {plus_minus(halves.deviation)}{mark}")
         return Cell(
             written(key, value),
             plus_minus(row.deviations.get(key)),
@@ -132,7 +124,8 @@ def score_table(
         )
 
     if any(row.is_unstable(key) for row in rows for key in columns):
-        remedy = "read the forest similarity" if _has_forest(rows) else "one tree says little here"
+        has_forest = any(FOREST in row.values for row in rows)
+        remedy = "read the forest similarity" if has_forest else "one tree says little here"
         note = f"{note} † Half-samples move this score by more than {UNSTABLE:g}: {remedy}."
     return PageTable(
         title,
@@ -141,7 +134,3 @@ def score_table(
         tuple(columns.values()),
         tuple(PageRow(row.name, tuple(cell(row, key) for key in columns)) for row in rows),
     )
-
-
-def _has_forest(rows: Sequence[ScoreRow]) -> bool:
-    return any(FOREST in row.values for row in rows)

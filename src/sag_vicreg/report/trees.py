@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,21 +86,17 @@ def build_trees(
         n_classes = len(points.classes)
         matrices = [class_centroids(v, points.labels, n_classes)[chosen] for v in points.vectors]
         names = tuple(points.classes[c] for c in chosen)
-        shown = points.labels[rows]
-        examples = [tuple(examples_of(c, shown)) for c in chosen]
+        examples = [tuple(examples_of(c, points.labels[rows])) for c in chosen]
     else:
         matrices = [v[rows[chosen]] for v in points.vectors]
         ids = points.ids
         names = tuple(f"row {rows[c]}" if ids is None else ids[rows[c]] for c in chosen)
         examples = [(int(c),) for c in chosen]
-    pairs = _pairs(matrices)
-    if pairs is None:
-        return None
-    return Trees(
+    return _trees(
+        matrices,
         leaves=names,
         classes=chosen.astype(np.int64) if by_class else None,
         examples=tuple(examples),
-        pairs=pairs,
         shown_of=total,
         noun="class" if by_class else points.noun,
     )
@@ -129,23 +126,20 @@ def _of_branches(
         tuple(shown[row] for row in each.rows.tolist() if row in shown)[:EXAMPLES]
         for each in branches
     ]
-    pairs = _pairs(matrices)
-    if pairs is None:
-        return None
-    return Trees(
+    return _trees(
+        matrices,
         leaves=tuple(names),
         classes=None,
         examples=tuple(examples),
-        pairs=pairs,
         shown_of=len(branches),
         noun="branch",
     )
 
 
-def _pairs(matrices: Sequence[FloatArray]) -> tuple[TreePair, ...] | None:
+def _trees(matrices: Sequence[FloatArray], **described: Any) -> Trees | None:
     """Build a tree of each matrix and face every two; None where one has no tree."""
     try:
-        return tuple(_face([ward_tree(matrix) for matrix in matrices]))
+        return Trees(pairs=_face([ward_tree(matrix) for matrix in matrices]), **described)
     except InputError:
         # Constant or zero vectors: a notice says so.
         return None
@@ -156,9 +150,9 @@ def examples_of(label: int, labels: NDArray[np.int64]) -> list[int]:
     return [int(row) for row in np.flatnonzero(labels == label)[:EXAMPLES]]
 
 
-def _face(trees: Sequence[Tree]) -> list[TreePair]:
+def _face(trees: Sequence[Tree]) -> tuple[TreePair, ...]:
     if len(trees) == 1:
-        return [TreePair(0, None, _drawn(trees[0], trees[0].leaf_order), None)]
+        return (TreePair(0, None, _drawn(trees[0], trees[0].leaf_order), None),)
     pairs = []
     for right in range(len(trees)):
         for left in range(right):
@@ -166,7 +160,7 @@ def _face(trees: Sequence[Tree]) -> list[TreePair]:
             left_tree = _drawn(trees[left], faced.order_a)
             right_tree = _drawn(trees[right], faced.order_b)
             pairs.append(TreePair(left, right, left_tree, right_tree))
-    return pairs
+    return tuple(pairs)
 
 
 def _drawn(tree: Tree, order: NDArray[np.int64]) -> DrawnTree:

@@ -97,8 +97,7 @@ def notices(
 def about_trees(points: Points, trees: Trees) -> dict[str, str]:
     """Title and reading aid of the trees."""
     by_class = trees.classes is not None
-    count = len(trees.leaves)
-    leaves = f"{count} {PLURALS.get(trees.noun, f'{trees.noun}s')}"
+    leaves = f"{len(trees.leaves)} {PLURALS.get(trees.noun, f'{trees.noun}s')}"
     if trees.noun in PLURALS:
         whose = "" if len(points.models) == 1 else " of the first model"
         leaves = "class centroids" if by_class else f"the centroids of {leaves}{whose}"

@@ -65,8 +65,7 @@ class Campaign:
         for table in target.tables(results):
             name = f"{table.name}-{target.tag}" if target.tag else table.name
             for style, suffix in SUFFIXES.items():
-                path = self.store.root / "tables" / f"{name}{suffix}"
-                write_text(path, render(table, style))
+                write_text(self.store.root / "tables" / f"{name}{suffix}", render(table, style))
             self.echo(render(table, self.style))
         return all(evaluation.key in results for evaluation in target.evaluations)
 
@@ -95,7 +94,7 @@ class Campaign:
                 total += left
                 self.echo(
                     f"  {model_label(recipe)}: {recipe.backbone.name}, {steps:,} steps of "
-                    f"{recipe.batch_size}, {seconds / steps:.3f} s a step, {_duration(left)}"
+                    f"{recipe.batch_size}, {seconds / steps:.3f} s per step, {_duration(left)}"
                 )
             new = {evaluation.key for evaluation in todo.to_evaluate} - counted
             counted |= new

@@ -38,8 +38,7 @@ def lay_out_centroids(
         embeddings = embed_once(run, images)
         assert embeddings.labels is not None
         classes, index = np.unique(embeddings.labels.astype(np.str_), return_inverse=True)
-        centroids = class_centroids(embeddings.vectors, index, len(classes))
-        places.append(project(centroids, seed=seed))
+        places.append(project(class_centroids(embeddings.vectors, index, len(classes)), seed=seed))
     groups = group_of_class(images.dataset)
     return Centroids(
         np.array(titles),

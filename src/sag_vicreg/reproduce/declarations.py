@@ -92,8 +92,7 @@ class Declaration:
                 f"{self.name} classifies test images by training images: --images train belongs "
                 "to table1, table2, table3, fig4a and fig4b"
             )
-        by_pretraining = self.evaluation != "structure"
-        if pretrain and not by_pretraining:
+        if pretrain and self.evaluation == "structure":
             raise InputError(
                 f"{self.name} trains and evaluates on the same dataset: use --dataset, "
                 "--pretrain belongs to table4, table5, fig4a and fig4b"

@@ -7,7 +7,8 @@ from which it is drawn again without the models and without PyTorch.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
 
 from sag_vicreg.artifacts import Result, Run
 from sag_vicreg.errors import InputError, require_train_extra, unknown_name
@@ -26,10 +27,6 @@ from sag_vicreg.reproduce.rand_figures import (
     rand_results,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
 # Models of these are shown on Caltech-256, as in the paper's figure 6.
 _OF_PHOTOGRAPHS = ("imagenet100", "imagenet1k", "cifar100", "caltech256")
 
@@ -46,10 +43,6 @@ class FigureSources:
     count: int = 5
 
 
-def _recipe(folder: Path) -> Recipe:
-    return Run.open(folder).read_recipe()
-
-
 def _label(recipe: Recipe) -> str:
     return METHOD_LABELS[recipe.method.name]
 
@@ -62,7 +55,8 @@ def _need_runs(sources: FigureSources, least: int, figure: str) -> tuple[list[Ru
             f"`sag-vicreg figure {figure} {' '.join(['RUN'] * least)}`"
         )
     require_train_extra(f"figure {figure}")
-    return [Run(folder) for folder in sources.runs], [_recipe(folder) for folder in sources.runs]
+    runs = [Run.open(folder) for folder in sources.runs]
+    return runs, [run.read_recipe() for run in runs]
 
 
 def _need_one_run(sources: FigureSources, figure: str) -> tuple[Run, Recipe]:
@@ -92,8 +86,9 @@ def _trained_on(recipe: Recipe) -> str:
 def _with_runs(titles: Sequence[str], folders: Sequence[Path]) -> list[str]:
     """Name each run by its title and its folder, by the whole path where folders' names agree."""
     names = [folder.resolve().name for folder in folders]
-    shown = names if len(set(names)) == len(names) else [str(folder) for folder in folders]
-    return [f"{title} ({name})" for title, name in zip(titles, shown, strict=True)]
+    if len(set(names)) < len(names):
+        names = list(map(str, folders))
+    return [f"{title} ({name})" for title, name in zip(titles, names, strict=True)]
 
 
 def _spectral(sources: FigureSources) -> UnseenCluster:
@@ -155,7 +150,7 @@ COMPUTED: Mapping[str, tuple[type[FigureData], Callable[[FigureSources], FigureD
     "reconstructions": (Reconstructions, _reconstructions),  # not the paper's: an MAE's progress
 }
 """Figures whose data is computed: what holds it, and what computes it."""
-FROM_RESULTS: Mapping[str, "Callable[[Sequence[Result]], Figure]"] = {
+FROM_RESULTS: Mapping[str, Callable[[Sequence[Result]], Figure]] = {
     "rand-levels": draw_rand_levels,
     "rand-clusters": draw_rand_clusters,
 }
@@ -180,7 +175,7 @@ def figure_name(name: str) -> str:
     return found
 
 
-def draw_figure(name: str, sources: FigureSources, *, keep: Path | None = None) -> "Figure":
+def draw_figure(name: str, sources: FigureSources, *, keep: Path | None = None) -> Figure:
     """Draw a figure by its name or its printed number.
 
     Where its data is computed, it is written to ``keep``; given the path of such a file instead of

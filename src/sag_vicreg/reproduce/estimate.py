@@ -1,13 +1,12 @@
 """How long a training will take: its steps, times the seconds of a step measured here and now."""
 
-import csv
 import hashlib
 import json
-import statistics
 import tempfile
 from pathlib import Path
 
-from sag_vicreg.artifacts import Run
+import numpy as np
+
 from sag_vicreg.recipes import Recipe, find_dataset
 from sag_vicreg.reproduce.store import Store
 
@@ -25,9 +24,8 @@ def steps_of(recipe: Recipe) -> int:
     if recipe.dataset.classes in ("first", "second"):
         images //= 2
     images = min(images, recipe.dataset.max_images or images)
-    batches = images // (recipe.batch_size * recipe.accumulate)
     # Fewer images than a batch are refused by the training itself, with the remedy.
-    return max(1, recipe.schedule.total_steps(batches))
+    return max(1, recipe.schedule.total_steps(images // (recipe.batch_size * recipe.accumulate)))
 
 
 def step_shape(recipe: Recipe, threads: int | None) -> str:
@@ -36,22 +34,23 @@ def step_shape(recipe: Recipe, threads: int | None) -> str:
         mode="json",
         include={"backbone", "method", "views", "batch_size", "accumulate", "precision"},
     )
-    content["image_size"] = recipe.dataset.image_size
-    content["optimizer"] = recipe.optimizer.name
-    content["threads"] = threads
+    content |= {
+        "image_size": recipe.dataset.image_size,
+        "optimizer": recipe.optimizer.name,
+        "threads": threads,
+    }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def rehearsal(recipe: Recipe, steps: int) -> Recipe:
     """Return the same training for a few steps on drawn images: no dataset needed, no measures."""
-    batches = recipe.batch_size * recipe.accumulate
     return Recipe.model_validate(
         recipe.model_dump()
         | {
             "dataset": {
                 "name": "shapes",
                 "image_size": recipe.dataset.image_size,
-                "max_images": max(2 * batches, 96),
+                "max_images": max(2 * recipe.batch_size * recipe.accumulate, 96),
             },
             "schedule": {"steps": steps, "warmup_share": 0.0},
             # Every training measures itself when it ends: here of as few images as can be.
@@ -78,16 +77,12 @@ def measure_step(recipe: Recipe, *, threads: int | None = None) -> float:
     torch.set_num_threads(threads or before)
     try:
         with tempfile.TemporaryDirectory(prefix="sag-vicreg-") as folder:
-            run = train(rehearsal(recipe, MEASURED_STEPS), Path(folder) / "run")
-            rates = _images_per_second(run)
+            rates = train(rehearsal(recipe, MEASURED_STEPS), Path(folder) / "run").read_metrics()[
+                "images_per_second"
+            ]
     finally:
         torch.set_num_threads(before)
-    return recipe.batch_size * recipe.accumulate / statistics.median(rates[WARMUP_STEPS:])
-
-
-def _images_per_second(run: Run) -> list[float]:
-    with run.metrics.open(encoding="utf-8", newline="") as file:
-        return [float(row["images_per_second"]) for row in csv.DictReader(file)]
+    return recipe.batch_size * recipe.accumulate / float(np.median(rates[WARMUP_STEPS:]))
 
 
 def seconds_of(recipe: Recipe, store: Store, threads: int | None) -> float:

@@ -4,9 +4,9 @@ import multiprocessing
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -57,20 +57,15 @@ class Processes:
         pool.shutdown(wait=False)
         return future
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """End what still runs, now; its checkpoints are on disk."""
         for process in self._started:
             process.terminate()
 
 
-@contextmanager
-def process_executor(log: Path) -> Iterator[Executor]:
+def process_executor(log: Path) -> AbstractContextManager[Executor]:
     """Run tasks in processes that write to ``log`` and end with the block, whatever ends it."""
-    executor = Processes(log)
-    try:
-        yield executor
-    finally:
-        executor.stop()
+    return closing(Processes(log))
 
 
 class _Resubmittable:

@@ -29,8 +29,7 @@ _ESCAPED = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "±": r"$\pm$", "—
 
 
 def _seeds_differ(table: Table) -> bool:
-    runs = {score.runs for row in table.rows for score in row.scores if score is not None}
-    return len(runs) > 1
+    return len({score.runs for row in table.rows for score in row.scores if score is not None}) > 1
 
 
 def _seeds_note(table: Table) -> str:

@@ -1,4 +1,4 @@
-"""From a declaration to what has to be done: models to train, evaluations of them.
+"""What has to be done for a declaration: models to train, evaluations of them.
 
 Both are addressed by their content. A model's address is its recipe's digest; an evaluation's is
 made of its models' addresses, the images and the options. Whatever two tables share is one thing.
@@ -13,7 +13,7 @@ from typing import Any
 
 from sag_vicreg.artifacts import Result
 from sag_vicreg.recipes import Recipe, load_recipe
-from sag_vicreg.reproduce.declarations import Declaration, ImageSet, Setting
+from sag_vicreg.reproduce.declarations import ImageSet, Setting
 from sag_vicreg.scores import CLUSTER_COUNTS
 
 # What each kind of evaluation needs to know beside models and images. Part of its address: a
@@ -102,42 +102,9 @@ Overrides = Callable[[str, str], Sequence[str]]
 """(dataset, method) to overrides of its recipe, such as the learning rate a search has chosen."""
 
 
-Planned = Mapping[tuple[str, str], Sequence[Evaluation]]
-"""(setting, method) to its evaluations, one per seed."""
-
-
 def no_overrides(dataset: str, method: str) -> Sequence[str]:
     """Leave every recipe as it is."""
     return ()
-
-
-def evaluations_of(
-    declared: Declaration,
-    settings: Sequence[Setting],
-    methods: Sequence[str],
-    *,
-    scale: str,
-    seeds: Sequence[int],
-    overrides: Sequence[str] = (),
-    tuned: Overrides = no_overrides,
-) -> Planned:
-    """Plan a table's evaluations."""
-    return {
-        (setting.name, method): [
-            evaluation(
-                declared.evaluation,
-                setting,
-                method,
-                scale=scale,
-                seed=seed,
-                overrides=overrides,
-                tuned=tuned,
-            )
-            for seed in seeds
-        ]
-        for setting in settings
-        for method in methods
-    }
 
 
 def evaluation(

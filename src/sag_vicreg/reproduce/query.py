@@ -28,8 +28,7 @@ def rank_images(
     """
     from sag_vicreg.evaluation.checks import unit_rows
 
-    embedded = [embed_once(run, images) for run in runs]
-    sets = join(embedded, [str(run.folder) for run in runs]).sets
+    sets = join([embed_once(run, images) for run in runs], [str(run.folder) for run in runs]).sets
     ids, labels = sets[0].ids, sets[0].labels
     assert ids is not None
     assert labels is not None
@@ -61,5 +60,4 @@ def _pixels(images: ImageSet, ids: Sequence[str], *, seed: int) -> NDArray[np.ui
 
     data = load_dataset(images.dataset, split=images.split, classes=images.classes, seed=seed)
     place = {identity: row for row, identity in enumerate(data.ids)}
-    batch = data.batch([place[identity] for identity in ids])
-    return np.asarray(batch.permute(0, 2, 3, 1))
+    return np.asarray(data.batch([place[identity] for identity in ids]).permute(0, 2, 3, 1))

@@ -46,11 +46,12 @@ def _curves(results: Sequence[Result], keys: Sequence[str]) -> list[Curve]:
 def draw_rand_levels(results: Sequence[Result]) -> Figure:
     """Figure 4a: as many clusters as the level has classes."""
     hierarchy = load_hierarchy(results[0].images["dataset"])
-    levels = range(1, hierarchy.n_levels + 1)
-    sizes = [len(hierarchy.names_at(level)) for level in levels]
+    sizes = [len(hierarchy.names_at(level)) for level in hierarchy.levels]
     panels = [
         level_panel(
-            MEASURES[measure], _curves(results, [at_level(measure, n) for n in levels]), sizes
+            MEASURES[measure],
+            _curves(results, [at_level(measure, n) for n in hierarchy.levels]),
+            sizes,
         )
         for measure in BY_CLUSTERS
     ]

@@ -3,6 +3,8 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from typing import Any
 
 from sag_vicreg.artifacts import Result
@@ -10,12 +12,14 @@ from sag_vicreg.errors import InputError, unknown_name
 from sag_vicreg.recipes import METHOD_LABELS, SCALES
 from sag_vicreg.recipes.yaml_text import parse_option
 from sag_vicreg.reproduce.campaign import Target
-from sag_vicreg.reproduce.declarations import DECLARATIONS, declaration
-from sag_vicreg.reproduce.overhead import METHODS, check_methods, measure_overhead
-from sag_vicreg.reproduce.plan import Planned, evaluations_of, no_overrides
+from sag_vicreg.reproduce.declarations import DECLARATIONS, INVARIANCE, declaration
+from sag_vicreg.reproduce.overhead import METHODS, measure_overhead
+from sag_vicreg.reproduce.plan import Evaluation, evaluation, no_overrides
 from sag_vicreg.reproduce.search import tuned_by
 from sag_vicreg.reproduce.tables import Finished, Table, assemble
 
+Planned = Mapping[tuple[str, str], Sequence[Evaluation]]
+"""(setting, method) to its evaluations, one per seed."""
 OVERHEAD = "overhead"
 TARGETS = (*DECLARATIONS, OVERHEAD)
 _OPTIONS = {
@@ -106,15 +110,18 @@ def request_table(
     declared = declaration(name)
     settings = declared.choose(choices.datasets, choices.pretrain, choices.images)
     methods = declared.choose_methods(choices.methods)
-    planned = evaluations_of(
-        declared,
-        settings,
-        methods,
+    plan = partial(
+        evaluation,
+        declared.evaluation,
         scale=choices.scale,
-        seeds=range(choices.seeds),
         overrides=choices.overrides,
         tuned=tuned_by(results or {}) if choices.scale == "cpu" else no_overrides,
     )
+    planned: Planned = {
+        (setting.name, method): [plan(setting, method, seed=n) for n in range(choices.seeds)]
+        for setting in settings
+        for method in methods
+    }
 
     def tables(known: Mapping[str, Result]) -> list[Table]:
         finished = {
@@ -132,8 +139,8 @@ def request_table(
         return [table]
 
     # Seed by seed, so that an unfinished table has whole seeds.
-    every = [evaluation for evaluations in planned.values() for evaluation in evaluations]
-    return Target(name, sorted(every, key=lambda e: e.seed), tables, choices.label)
+    every = sorted(chain.from_iterable(planned.values()), key=lambda each: each.seed)
+    return Target(name, every, tables, choices.label)
 
 
 def _notes(planned: Planned, finished: Finished, scale: str) -> list[str]:
@@ -143,8 +150,7 @@ def _notes(planned: Planned, finished: Finished, scale: str) -> list[str]:
         notes.append(f"Base learning rates: {_rates(planned)}.")
     known = [result for results in finished.values() for result in results]
     notes += [f"{r.method} seed {r.seed} stopped itself: {r.failure}." for r in known if r.failure]
-    total = sum(map(len, planned.values()))
-    if len(known) < total:
+    if len(known) < (total := sum(map(len, planned.values()))):
         notes.append(f"Unfinished: {total - len(known)} of {total} evaluations.")
     return notes
 
@@ -163,7 +169,9 @@ def _rates(planned: Planned) -> str:
 
 def _overhead(choices: Choices) -> Target:
     choices.refuse_all_but(("scale", "datasets", "methods", "seeds"), OVERHEAD)
-    check_methods(choices.methods)
+    for method in choices.methods:
+        if method not in INVARIANCE:
+            raise unknown_name("method of overhead", method, INVARIANCE)
     datasets = choices.datasets or ["imagenet1k" if choices.scale == "paper" else "cifar100"]
 
     def tables(known: Mapping[str, Result]) -> list[Table]:

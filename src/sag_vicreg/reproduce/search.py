@@ -51,11 +51,9 @@ def chosen_rate(
     dataset: str, method: str, results: Mapping[str, Result], overrides: Sequence[str] = ()
 ) -> float | None:
     """Return the best trial's base learning rate; None until every trial of the method is done."""
-    trials = search_evaluations(dataset, [method], overrides)
-    if any(trial.key not in results for trial in trials):
-        return None
-    ended_well = [r for r in (results[trial.key] for trial in trials) if r.failure is None]
-    if not ended_well:
+    trials = [results.get(e.key) for e in search_evaluations(dataset, [method], overrides)]
+    ended_well = [trial for trial in trials if trial is not None and trial.failure is None]
+    if None in trials or not ended_well:
         return None
     return rate_of(max(ended_well, key=lambda trial: trial.scores[CRITERION]))
 

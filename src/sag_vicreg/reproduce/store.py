@@ -3,8 +3,8 @@
 ::
 
     ROOT/models/<recipe digest>/     a run folder as `train` leaves it
-    ROOT/results/*.json              one small file an evaluation
-    ROOT/steps.json                  measured seconds a step, for estimates
+    ROOT/results/*.json              one small file per evaluation
+    ROOT/steps.json                  measured seconds per step, for estimates
     ROOT/locks/                      held by whoever is at a model or an evaluation
     ROOT/workers.log                 what workers on this machine have to say
 """
@@ -15,12 +15,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sag_vicreg.artifacts import Result, Run, read_results, write_json
-
-if TYPE_CHECKING:
-    from sag_vicreg.recipes import Recipe
+from sag_vicreg.recipes import Recipe
 
 TIMES = "seconds.json"
 FAILURE = "failure.json"
@@ -56,37 +54,37 @@ class Store:
             for key, result in read_results(self.published).items()
         }
 
-    def run(self, recipe: "Recipe") -> Run:
+    def run(self, recipe: Recipe) -> Run:
         """Name the run folder of a model."""
         return Run(self.root / "models" / recipe.digest())
 
-    def is_trained(self, recipe: "Recipe") -> bool:
+    def is_trained(self, recipe: Recipe) -> bool:
         """Whether the model's training has ended; its last act is to write the backbone."""
         return self.run(recipe).backbone.is_file()
 
-    def failure(self, recipe: "Recipe") -> str | None:
+    def failure(self, recipe: Recipe) -> str | None:
         """Read why the model's training stopped itself, if it did."""
         return _read(self.run(recipe).folder / FAILURE).get("reason")
 
-    def remember_failure(self, recipe: "Recipe", reason: str) -> None:
+    def remember_failure(self, recipe: Recipe, reason: str) -> None:
         """Keep why a training stopped itself, so that it is not tried again."""
         write_json(self.run(recipe).folder / FAILURE, {"reason": reason})
 
-    def is_settled(self, recipe: "Recipe") -> bool:
+    def is_settled(self, recipe: Recipe) -> bool:
         """Whether nothing is left to train: the model is there, or it cannot be."""
         return self.is_trained(recipe) or self.failure(recipe) is not None
 
-    def steps_done(self, recipe: "Recipe") -> int:
+    def steps_done(self, recipe: Recipe) -> int:
         """Read how far a training is."""
         return int(self._last_line(recipe).get("step", 0))
 
-    def last_measures(self, recipe: "Recipe") -> dict[str, float]:
+    def last_measures(self, recipe: Recipe) -> dict[str, float]:
         """Read what a training measured last: those of `MEASURES` its log has."""
         last = self._last_line(recipe)
         # A training that diverged may have logged NaN, which JSON has no word for.
         return {name: last[name] for name in MEASURES if math.isfinite(last.get(name, math.nan))}
 
-    def _last_line(self, recipe: "Recipe") -> dict[str, float]:
+    def _last_line(self, recipe: Recipe) -> dict[str, float]:
         """Read the last whole line of a training's metrics, without its empty cells."""
         path = self.run(recipe).metrics
         try:
@@ -125,19 +123,19 @@ class Store:
             return mine
 
     def step_seconds(self) -> dict[str, float]:
-        """Read measured seconds a step, by the shape of a step."""
+        """Read measured seconds per step, by the shape of a step."""
         return dict(_read(self.root / "steps.json"))
 
     def remember_step(self, shape: str, seconds: float) -> None:
         """Keep a measured step for the next estimate."""
         write_json(self.root / "steps.json", self.step_seconds() | {shape: seconds})
 
-    def train_seconds(self, recipes: "Sequence[Recipe]") -> float:
+    def train_seconds(self, recipes: Sequence[Recipe]) -> float:
         """Read how long these models trained, interruptions left out."""
         times = [_read(self.run(recipe).folder / TIMES) for recipe in recipes]
         return float(sum(time.get("seconds", 0.0) for time in times))
 
-    def add_train_seconds(self, recipe: "Recipe", seconds: float) -> None:
+    def add_train_seconds(self, recipe: Recipe, seconds: float) -> None:
         """Add the time of one part of a training to the rest."""
         write_json(
             self.run(recipe).folder / TIMES, {"seconds": self.train_seconds([recipe]) + seconds}
@@ -152,7 +150,4 @@ def _completed(published: Result, own: Result | None) -> Result:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

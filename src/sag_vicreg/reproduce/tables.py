@@ -198,8 +198,10 @@ def assemble(
         rows.append(Row(method, METHOD_LABELS[method], tuple(ours), beside))
     if declared.evaluation == "structure":
         notes = [*notes, FOREST_NOTE]
-    caveats = dict.fromkeys(measure_of(key).caveat for key in declared.scores)
-    notes = [*notes, *filter(None, caveats)]
+    notes = [
+        *notes,
+        *filter(None, dict.fromkeys(measure_of(key).caveat for key in declared.scores)),
+    ]
     return Table(
         declared.name, declared.title, columns, tuple(rows), declared.percent, notes=tuple(notes)
     )

@@ -51,8 +51,7 @@ def walk_pairs(run: Run, title: str, *, count: int = 5, seed: int = 0) -> ImageP
         )
         rank = own_view_rank(z, z_prime)
     ends = walked.indices
-    own = torch.arange(len(ends))
-    left = torch.nonzero(ends != own)[:, 0]
+    left = torch.nonzero(ends != torch.arange(len(ends)))[:, 0]
     if len(left) == 0:
         raise InputError("every walk of this batch ended at its own image: try another --seed")
     classes = data.labels[rows]

@@ -6,6 +6,7 @@ first, look whether the work is done, and write their last file last.
 
 import time
 from dataclasses import asdict
+from importlib.metadata import version
 
 from sag_vicreg.artifacts import Result
 from sag_vicreg.errors import TrainingStopped
@@ -49,12 +50,10 @@ def evaluate_models(evaluation: Evaluation, store: Store, threads: int | None) -
             return DONE
         _limit_threads(threads)
         started = time.perf_counter()
-        failures = [store.failure(recipe) for recipe in evaluation.recipes]
-        failure = next((reason for reason in failures if reason is not None), None)
+        failure = next(filter(None, map(store.failure, evaluation.recipes)), None)
         scored = Scored({}, 0)
         if failure is None:
-            runs = [store.run(recipe) for recipe in evaluation.recipes]
-            scored = score(evaluation, runs, embed_once)
+            scored = score(evaluation, list(map(store.run, evaluation.recipes)), embed_once)
         Result(
             kind=evaluation.kind,
             key=evaluation.key,
@@ -71,9 +70,9 @@ def evaluate_models(evaluation: Evaluation, store: Store, threads: int | None) -
                 "train": round(store.train_seconds(evaluation.recipes), 1),
                 "evaluate": round(time.perf_counter() - started, 1),
             },
-            versions=_versions(),
+            versions={name: version(name) for name in ("torch", "timm", "numpy", "scipy")},
             failure=failure,
-            measures=[store.last_measures(recipe) for recipe in evaluation.recipes],
+            measures=list(map(store.last_measures, evaluation.recipes)),
         ).write(store.results_folder)
     return DONE
 
@@ -84,9 +83,3 @@ def _limit_threads(threads: int | None) -> None:
 
     if threads is not None:
         torch.set_num_threads(threads)
-
-
-def _versions() -> dict[str, str]:
-    from importlib.metadata import version
-
-    return {name: version(name) for name in ("torch", "timm", "numpy", "scipy")}
