@@ -109,8 +109,10 @@ def _rule(verdict: Verdict | None, rows: Sequence[Standing]) -> list[str]:
             + (f", then {rest[0].contender.title} ({rest[0].forest:.3f})." if rest else ".")
         )
         sentences.append(_called_better(verdict))
-    else:
+    elif verdict.too_low:
         sentences.append(f"None of the {those} keeps VICReg's k-NN.")
+    else:
+        sentences.append("No candidate has finished these seeds yet.")
     if verdict.too_low:
         sentences.append(
             f"More than {TOLERANCE:g} point of k-NN below VICReg: {_titles(verdict.too_low)}."

@@ -121,6 +121,7 @@ def test_a_row_is_compared_over_vicregs_seeds_or_not_at_all() -> None:
     verdict = apply_rule(screening(results))
     assert verdict is not None
     assert not verdict.ranking
+    assert "No candidate has finished these seeds yet." in generated_part(results, [])
 
 
 def test_a_training_that_stopped_itself_is_told_and_not_waited_for() -> None:
