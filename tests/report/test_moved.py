@@ -26,11 +26,14 @@ def _quick_maps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(maps, "project", lambda v, seed: np.asarray(v[:, :2], dtype=np.float32))
 
 
-def page(folder: Path, labels: np.ndarray | None, new: np.ndarray = NEW) -> Path:
+def page(
+    folder: Path, labels: np.ndarray | None, new: np.ndarray = NEW, hierarchy: str | None = None
+) -> Path:
     write_embeddings(folder / "old.parquet", Embeddings(OLD, IDS, labels))
     write_embeddings(folder / "new.parquet", Embeddings(new, IDS, labels))
     files = [folder / "old.parquet", folder / "new.parquet"]
-    return build_report(files, folder / "page.html", trees=20, half_samples=0)
+    out = folder / "page.html"
+    return build_report(files, out, trees=20, half_samples=0, hierarchy=hierarchy)
 
 
 def test_every_item_flows_from_one_bar_to_another() -> None:
@@ -66,6 +69,18 @@ def test_the_section_says_what_moved_and_escapes_names(tmp_path: Path) -> None:
     changed = set(IDS[np.abs(NEW - OLD).sum(axis=1) > 0])
     assert {mover["name"] for mover in movers[:8]} <= changed
     assert len(movers[0]["old"]) == len(movers[0]["new"]) == 6
+
+
+def test_branches_of_several_classes_are_named_by_the_group_that_fills_them(tmp_path: Path) -> None:
+    # Each cluster holds three classes: of one group, or of groups that nothing unites.
+    labels = np.array([f"{k}{part}" for k in "abcde" for _ in range(10) for part in "xyz"])
+    groups = {"a": "garden", "b": "garden", "c": "sky", "d": "workshop"}
+    rows = [f"{name},{groups.get(name[0], name)}/{name}" for name in sorted(set(labels))]
+    (tmp_path / "tree.csv").write_text("\n".join(["class,path", *rows]))
+    text = page(tmp_path, labels, hierarchy=str(tmp_path / "tree.csv")).read_text()
+    names = set(re.findall(r'class="flow-name">([^<]*)<', text))
+    assert {"garden", "sky", "workshop"} <= {name.strip() for name in names}
+    assert any(re.match(r"\s*e[xyz] \d+%, e[xyz] \d+%", name) for name in names)
 
 
 def test_without_labels_branches_are_named_by_their_centre(tmp_path: Path) -> None:

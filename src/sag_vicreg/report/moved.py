@@ -1,5 +1,6 @@
 """What moved between the two models a page compares first, for its section of that name."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from sag_vicreg.report.tables import Cell, PageRow, PageTable
 from sag_vicreg.structure import Branch, Movements
 
 _MOVERS, _NEAR, _CLASSES, _EXAMPLES = 60, 6, 12, 4
+# Of a branch, for it to be called by the name of one group.
+_NEARLY_ALL = 0.8
 
 
 @dataclass(frozen=True)
@@ -105,16 +108,19 @@ def _node(
 
 
 def _name(branch: Branch, points: Points) -> str:
-    """Name a branch by its classes, or by the row at its centre."""
-    if points.labels is not None:
-        labels, counts = np.unique(points.labels[branch.rows], return_counts=True)
-        first = np.argsort(-counts, kind="stable")[:2]
-        shares = [(points.classes[labels[k]], counts[k] / branch.size) for k in first]
-        if shares[0][1] >= 0.8 or len(shares) == 1:
-            return str(shares[0][0])
-        return ", ".join(f"{name} {share:.0%}" for name, share in shares)
-    row = int(branch.rows[0])
-    return f"like {points.like(row)}"
+    """Name a branch by the finest group that nearly fills it, without labels by its centre.
+
+    Where none does, by its two largest groups at the coarsest level.
+    """
+    if points.labels is None:
+        return f"like {points.like(int(branch.rows[0]))}"
+    largest: list[tuple[str, int]] = []
+    for level in reversed(points.levels):
+        groups = level.groups_of_classes[points.labels[branch.rows]]
+        largest = Counter(level.names[group] for group in groups).most_common(2)
+        if largest[0][1] >= _NEARLY_ALL * branch.size:
+            return largest[0][0]
+    return ", ".join(f"{name} {count / branch.size:.0%}" for name, count in largest)
 
 
 def _classes(points: Points, moved: Movements) -> PageTable | None:
