@@ -43,6 +43,8 @@ bench: $(INSTALLED)
 	OMP_NUM_THREADS=1 $(BENCHMARK) gate --repeats 20 --out $(RESULTS)/gate.json
 	$(BENCHMARK) scale --out $(RESULTS)/scale.json
 	OMP_NUM_THREADS=1 $(BENCHMARK) kills --out $(RESULTS)/kills.json
+	$(BENCHMARK) scale-accuracy --out $(RESULTS)/scale-accuracy.json
+	$(BENCHMARK) clusters --out $(RESULTS)/clusters.json
 	$(BENCHMARK) damage --docs docs --out $(RESULTS)/damage.json
 
 $(INSTALLED): pyproject.toml constraints.txt

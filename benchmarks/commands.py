@@ -176,6 +176,38 @@ def scale(
 
 
 @app.command()
+def scale_accuracy(
+    rows: Annotated[int, typer.Option(help="Rows of each drawn set.", min=10_000)] = 100_000,
+    anchors: Annotated[int, typer.Option(help="In every tree of a set.", min=50)] = 400,
+    leaves: Annotated[int, typer.Option(help="Of each tree.", min=100)] = 2_000,
+    trees: Annotated[int, typer.Option(help="Of each set of anchors.", min=4)] = 12,
+    out: Out = None,
+) -> None:
+    """Score forests with anchors against plain forests; CIFAR-100 where `$SAG_VICREG_DATA` is set.
+
+    Example: `python -m benchmarks scale-accuracy --out benchmarks/results/scale-accuracy.json`
+    """
+    from benchmarks.scale_accuracy import run
+
+    run(rows=rows, anchors=anchors, leaves=leaves, trees=trees).report(out)
+
+
+@app.command()
+def clusters(
+    rows: Annotated[int, typer.Option(help="Rows of each drawn set.", min=1_000)] = 100_000,
+    clusters: Annotated[int, typer.Option(help="Micro-clusters of each set.", min=10)] = 5_000,
+    out: Out = None,
+) -> None:
+    """Measure how far trees of micro-clusters are from exact trees; CIFAR-100 where it is.
+
+    Example: `python -m benchmarks clusters --out benchmarks/results/clusters.json`
+    """
+    from benchmarks.clusters import run
+
+    run(rows=rows, clusters=clusters).report(out)
+
+
+@app.command()
 def damage(
     out: Out = None,
     docs: Annotated[

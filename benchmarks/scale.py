@@ -18,10 +18,9 @@ from benchmarks.structure import scipy_route
 from benchmarks.timing import peak_memory
 from sag_vicreg.artifacts import EmbeddingTable, open_table
 from sag_vicreg.artifacts.id_joins import IdPartitions, check_ids
+from sag_vicreg.artifacts.table_samples import sample_tables
 from sag_vicreg.passes import Passes
 from sag_vicreg.structure import TableSimilarity, compare_tables
-from sag_vicreg.structure.anchored_forest import gather
-from sag_vicreg.structure.anchors import AnchorPlan, choose
 
 Floats = npt.NDArray[np.float32]
 
@@ -161,13 +160,8 @@ def _ask(folders: tuple[Path, Path], connection: Any) -> None:
 
 def _sample(folders: tuple[Path, Path], seed: int) -> tuple[Any, Any]:
     """Hold a random sample of the rows in memory, both tables in one order."""
-    one, other = _opened(folders)
-    plan = AnchorPlan(one.rows, _SAMPLED // 2, _SAMPLED, trees=4, sets=2, seed=seed)
-    sets = []
-    for table in (one, other):
-        chosen = choose(table, plan, Passes())
-        sets.append(gather(table, chosen.rows[chosen.anchors.reshape(-1)], Passes()))
-    return sets[0].astype(np.float64), sets[1].astype(np.float64)
+    one, other = sample_tables(_opened(folders), _SAMPLED, Passes(), seed=seed)
+    return one.vectors.astype(np.float64), other.vectors.astype(np.float64)
 
 
 def _timed(work: Any) -> tuple[float, Any]:

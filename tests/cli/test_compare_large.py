@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from sag_vicreg.artifacts import open_table
 from sag_vicreg.cli import app
-from sag_vicreg.cli.compare_large import bytes_of
+from sag_vicreg.cli.large import bytes_of
 from sag_vicreg.errors import InputError
-from sag_vicreg.structure import compare, compare_tables
+from sag_vicreg.structure import compare, compare_clusters, compare_tables
 from tables import as_table, names_of, two_sets, write_folder
 
 N = 900
@@ -58,6 +58,20 @@ def test_json_holds_what_python_finds(folders: list[str]) -> None:
     assert found.pop("files") == folders
     del found["seconds"], expected["seconds"]
     assert found == expected
+
+
+def test_clusters_add_one_tree_of_all_rows(folders: list[str]) -> None:
+    spherical = (*SMALL, "--geometry", "spherical", "--clusters")
+    code, out, err = run(*folders, *spherical)
+    assert (code, err) == (0, "")
+    said = " ".join(out.split())
+    assert "one tree of all 900 rows each, of 900 micro-clusters, distance size" in said
+    assert "10 nearest of the anchors, shared" in said
+    code, out, _ = run(*folders, *spherical, "--json")
+    expected = compare_clusters(*map(open_table, folders)).to_dict()
+    found = json.loads(out)["clusters"]
+    assert (found["spearman"], found["n"]) == (expected["spearman"], N)
+    assert "only in 'spherical' and 'euclidean'" in refused(*folders, *SMALL, "--clusters")
 
 
 def test_small_folders_are_compared_as_files_are(folders: list[str], tmp_path: Path) -> None:

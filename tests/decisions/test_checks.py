@@ -5,7 +5,7 @@ import pytest
 
 from sag_vicreg.artifacts import Embeddings
 from sag_vicreg.decisions import check_join, check_set
-from sag_vicreg.decisions.checks import NEAR
+from sag_vicreg.decisions.checking import NEAR
 
 RNG = np.random.default_rng(0)
 
@@ -62,7 +62,7 @@ def test_duplicates_are_those_of_a_plain_loop() -> None:
 def test_of_many_rows_a_sample_is_searched_for_near_duplicates(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("sag_vicreg.decisions.checks._MOST_PAIRED", 50)
+    monkeypatch.setattr("sag_vicreg.decisions.checking._MOST_PAIRED", 50)
     found = check_set(Embeddings(RNG.normal(size=(80, 3))), "x")
     assert found.sampled == 50
 

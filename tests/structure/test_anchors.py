@@ -158,7 +158,8 @@ def test_neither_threads_nor_memory_nor_files_change_a_bit(
 
     tight = compare_tables(*tables, **SMALL, memory=2 * 32 * 1_100, passes=Counted(3))
     assert tight.by_set == expected
-    assert len(passed) == 2 + 2 * 12 / 2  # the choice, and two of twelve splits at a time
+    # The choice, two of twelve splits at a time, the anchors and their neighbours.
+    assert len(passed) == 2 + 2 * 12 / 2 + 4
     with pytest.raises(InputError, match="too small for trees of 300 leaves: give at least"):
         compare_tables(*tables, **SMALL, memory=40_000)
     a, _ = two_sets(N)

@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 
 from sag_vicreg.artifacts import open_table
 from sag_vicreg.cluster import ClusterPasses, open_passes
+from sag_vicreg.decisions import check_set
 from sag_vicreg.errors import InputError
-from sag_vicreg.structure import compare_tables
+from sag_vicreg.passes import Passes
+from sag_vicreg.structure import compare_clusters, compare_tables
 from tables import names_of, two_sets, write_folder
 
 distributed = pytest.importorskip("distributed")
@@ -60,9 +63,26 @@ def test_a_killed_worker_changes_no_bit(client: "distributed.Client", folders: l
     passes = OneIsKilled(client)
     found = compare_tables(*tables, **SMALL, passes=passes)
     assert passes.killed is not None
-    assert found.by_set == compare_tables(*tables, **SMALL).by_set
+    alone = compare_tables(*tables, **SMALL)
+    assert found.by_set == alone.by_set
+    assert found.neighbors_shared == alone.neighbors_shared
     client.wait_for_workers(2)
     assert passes.killed not in client.run(os.getpid).values()
+
+
+def test_other_passes_give_what_threads_give(client: "distributed.Client", tmp_path: Path) -> None:
+    a, b = two_sets(300)
+    tables = [
+        open_table(write_folder(tmp_path / name, x, names_of(300), files=1, row_group=150))
+        for name, x in (("a", a), ("b", b))
+    ]
+    passes = ClusterPasses(client)
+    here, there = (
+        compare_clusters(*tables, clusters=20, refinements=2, passes=where)
+        for where in (Passes(), passes)
+    )
+    assert replace(there, seconds=0) == replace(here, seconds=0)
+    assert check_set(tables[0], "a", passes=passes) == check_set(tables[0], "a")
 
 
 def test_a_workers_refusal_is_the_users(client: "distributed.Client", folders: list[Path]) -> None:

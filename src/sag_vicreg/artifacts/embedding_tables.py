@@ -23,6 +23,7 @@ from sag_vicreg.artifacts.table_files import (
 from sag_vicreg.artifacts.tables import as_text, find_columns, vectors_of
 from sag_vicreg.door import check_memory
 from sag_vicreg.errors import InputError
+from sag_vicreg.machine import release_memory, resident_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 
 # Rows looked at to tell which columns are the vectors.
 _FIRST_ROWS = 1_000
-# Bytes of vectors that are read at a time, of which a few copies exist for a moment.
-BLOCK_BYTES = 4 << 20
+# Bytes of vectors that are read at a time, and how many copies of them exist for a moment: encoded,
+# decoded, as an array, what is made and what is kept of it.
+BLOCK_BYTES, BLOCK_COPIES = 4 << 20, 8
 _ID_ROWS = 65_536
 
 
@@ -59,15 +61,20 @@ class EmbeddingTable:
     vector_columns: tuple[str, ...]
     suffix: str
     system: "FileSystem"
-    itemsize: int
+    dtype: np.dtype[Any]
 
     def __len__(self) -> int:
         return self.rows
 
     @property
+    def has_ids(self) -> bool:
+        """Whether rows have ids."""
+        return self.id_column is not None
+
+    @property
     def row_bytes(self) -> int:
         """Memory of one vector as it is stored."""
-        return self.dimensions * self.itemsize
+        return self.dimensions * self.dtype.itemsize
 
     def hashes(
         self, piece: Piece, *, by_position: bool = False, seeds: tuple[int, ...] = (0,)
@@ -90,17 +97,22 @@ class EmbeddingTable:
                 ids = as_text(table, self.id_column).combine_chunks()
             yield ids
 
-    def blocks(self, piece: Piece) -> Iterator[tuple[int, npt.NDArray[Any]]]:
-        """Read the vectors of a piece, some at a time, each with the number of the first row."""
+    def blocks(
+        self, piece: Piece, *, finite: bool = True
+    ) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+        """Read the vectors of a piece, some at a time, each with the number of the first row.
+
+        Unless they must be ``finite``, NaN and infinity are handed on.
+        """
         rows = max(1, BLOCK_BYTES // max(1, self.row_bytes))
         for start, table in self._read(piece, self.vector_columns, rows):
             with one_line(piece.path):
-                vectors = self._vectors(table, piece, start)
+                vectors = self._vectors(table, piece, start, finite=finite)
             yield start, vectors
 
     def take(self, piece: Piece, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """Return some rows of a piece, by their ascending numbers in the whole table."""
-        found = [np.empty((0, self.dimensions), np.float32)]
+        found = [np.empty((0, self.dimensions), self.dtype)]
         if len(rows):
             found = [
                 vectors[rows[(rows >= start) & (rows < start + len(vectors))] - start]
@@ -160,17 +172,24 @@ class EmbeddingTable:
                     "they are until the command ends"
                 )
 
-    def _vectors(self, table: "pa.Table", piece: Piece, start: int) -> npt.NDArray[Any]:
+    def _vectors(
+        self, table: "pa.Table", piece: Piece, start: int, *, finite: bool
+    ) -> npt.NDArray[Any]:
         vectors = vectors_of(table, [table.column_names.index(c) for c in self.vector_columns])
         if vectors.shape[1] != self.dimensions:
             raise _other_dimensions(vectors.shape[1], self.dimensions, self.pieces[0].path)
-        finite = np.isfinite(vectors).all(axis=1)
-        if not finite.all():
-            row = start - piece.start + int(np.argmin(finite))
+        if finite and not (sound := np.isfinite(vectors).all(axis=1)).all():
+            row = start - piece.start + int(np.argmin(sound))
             raise InputError(
                 f"row {row} of part {piece.part} holds NaN or infinity; remove or repair it"
             )
         return vectors
+
+
+def room_beside_reading(memory: int, threads: int) -> int:
+    """Return what a stated memory leaves beside what the process holds and what it reads."""
+    release_memory()
+    return memory - resident_bytes() - (threads + 2) * BLOCK_COPIES * BLOCK_BYTES
 
 
 def open_table(where: Path | str, *, names: ColumnNames | None = None) -> EmbeddingTable:
@@ -229,7 +248,7 @@ def open_table(where: Path | str, *, names: ColumnNames | None = None) -> Embedd
         vector_columns=vectors,
         suffix=suffixes[0],
         system=system,
-        itemsize=sample.itemsize,
+        dtype=sample.dtype,
     )
 
 

@@ -67,3 +67,9 @@ def hash_ids(ids: "pa.Array", *, seed: int = 0) -> Hashes:
 def hash_again(hashes: Hashes, *, seed: int) -> Hashes:
     """Turn hashes into others that put the same ids in another random order."""
     return _mix(hashes ^ _start(seed))
+
+
+def limit_of_first(count: int, rows: int) -> np.uint64:
+    """Return a hash below which the ``count`` lowest of ``rows`` lie for certain, and few more."""
+    wanted = count + 8 * count**0.5 + 64  # eight deviations more than are needed
+    return np.uint64(min(wanted / rows * 2.0**64, 2.0**64 - 2**11))

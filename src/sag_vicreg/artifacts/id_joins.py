@@ -5,10 +5,11 @@ ids of two tables lie in partitions of the same number, and one pair of these fi
 """
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from io import BytesIO
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,24 +29,25 @@ _PARTITION_BYTES = 64 << 20
 _MOST_PARTITIONS = 256
 
 
-class IdPartitions:
-    """The ids of one table, partitioned on disk for tables of up to ``rows`` rows.
+class HashPartitions:
+    """Records of rows by a hash of 128 bits, partitioned on disk for up to ``rows`` of them.
 
-    The files have no name: they are gone when the process is, however it ends.
+    The files have no name: they are gone when the process is, however it ends. What is ``held`` in
+    memory anyway keeps its records there too.
     """
 
-    def __init__(self, table: EmbeddingTable, rows: int) -> None:
-        self.table = table
+    def __init__(self, rows: int, *, held: bool = False) -> None:
         needed = rows * _RECORD.itemsize * _COPIES
         self.count = int(min(max(1, -(-needed // _PARTITION_BYTES)), _MOST_PARTITIONS))
+        self._held = held
+
+    def _open(self) -> IO[bytes]:
+        return BytesIO() if self._held else tempfile.TemporaryFile()
 
     def __enter__(self) -> Self:
         self._stack = ExitStack()
         try:
-            self._files = [
-                self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - it does
-                for _ in range(self.count)
-            ]
+            self._files = [self._stack.enter_context(self._open()) for _ in range(self.count)]
         except OSError as error:
             self._stack.close()
             raise _no_room(error) from error
@@ -60,7 +62,7 @@ class IdPartitions:
         self._stack.close()
 
     def add(self, first: Hashes, second: Hashes, rows: Ints) -> None:
-        """Add rows by two independent hashes of their ids."""
+        """Add rows by two independent hashes."""
         records = np.empty(len(first), _RECORD)
         records["first"], records["second"], records["row"] = first, second, rows
         # By bits that do not choose rows: a partition holds a sample of every choice.
@@ -74,11 +76,44 @@ class IdPartitions:
             raise _no_room(error) from error
 
     def sorted(self, number: int) -> Records:
-        """Read one partition, ascending by hash; refuse an id that is in it twice."""
+        """Read one partition, ascending by hash."""
         file = self._files[number]
         file.seek(0)
         records = np.frombuffer(file.read(), _RECORD)
-        records = records[np.lexsort((records["second"], records["first"]))]
+        return _in_order(records)
+
+    @property
+    def repeats(self) -> int:
+        """How many rows have the hash of an earlier one."""
+        every = (self.sorted(number) for number in range(self.count))
+        return sum(int(_same(records[1:], records[:-1]).sum()) for records in every)
+
+
+def count_common(every: Sequence[HashPartitions]) -> int:
+    """Count the hashes that are in all of several sets, partitioned alike."""
+    total = 0
+    for number in range(every[0].count):
+        distinct = []
+        for partitions in every:
+            records = partitions.sorted(number)
+            distinct.append(records[1:][~_same(records[1:], records[:-1])])
+            distinct.append(records[:1])
+        together = _in_order(np.concatenate(distinct))
+        others = len(every) - 1
+        total += int(_same(together[others:], together[: len(together) - others]).sum())
+    return total
+
+
+class IdPartitions(HashPartitions):
+    """The ids of one table, partitioned for tables of up to ``rows`` rows."""
+
+    def __init__(self, table: EmbeddingTable, rows: int) -> None:
+        super().__init__(rows)
+        self.table = table
+
+    def sorted(self, number: int) -> Records:
+        """Read one partition, ascending by hash; refuse an id that is in it twice."""
+        records = super().sorted(number)
         same = _same(records[1:], records[:-1])
         if same.any():
             place = int(np.argmax(same))
@@ -89,6 +124,11 @@ class IdPartitions:
                 "ids must be unique"
             )
         return records
+
+
+def _in_order(records: Records) -> Records:
+    ordered: Records = records[np.lexsort((records["second"], records["first"]))]
+    return ordered
 
 
 def _same(one: Records, other: Records) -> npt.NDArray[np.bool_]:

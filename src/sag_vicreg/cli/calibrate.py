@@ -9,12 +9,13 @@ import typer
 
 from sag_vicreg.cli.columns import IdColumn, LabelColumn, VectorColumns
 from sag_vicreg.cli.deciding import Geometry, Items, Seed, Trees, settings_of
-from sag_vicreg.cli.reading import join_files, read_files, short_names, warnings_as_lines
+from sag_vicreg.cli.large import Memory, read_to_decide
+from sag_vicreg.cli.reading import join_files, short_names, warnings_as_lines
 
 
 def calibrate(
     files: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(help="Two or more embedding files of the same items.", metavar="FILES"),
     ],
     out: Annotated[Path, typer.Option(help="The floor to write.")] = Path("floor.json"),
@@ -25,6 +26,7 @@ def calibrate(
     vector_columns: VectorColumns = None,
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
+    memory: Memory = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """Write a floor for `gate` from sets that should count as "no change".
@@ -42,15 +44,20 @@ def calibrate(
     if len(files) < 2:
         raise InputError(f"{len(files)} file given: a floor needs at least two")
     check_writable(out)
-    read = read_files(
-        files, vector_columns=vector_columns, id_column=id_column, label_column=label_column
+    settings = settings_of(geometry, trees, items, seed)
+    read, _ = read_to_decide(
+        files,
+        settings,
+        memory=memory,
+        vector_columns=vector_columns,
+        id_column=id_column,
+        label_column=label_column,
     )
+    paths = [Path(where) for where in files]
     with warnings_as_lines():
-        sets = join_files(read, files).sets
+        sets = join_files(read, paths).sets
         floor = make_floor(
-            [each.vectors for each in sets],
-            settings=settings_of(geometry, trees, items, seed),
-            names=short_names(files),
+            [each.vectors for each in sets], settings=settings, names=short_names(paths)
         )
     floor.write(out)
     if as_json:

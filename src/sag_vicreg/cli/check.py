@@ -2,22 +2,30 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sag_vicreg.cli.columns import IdColumn, LabelColumn, VectorColumns
+from sag_vicreg.cli.large import Memory, bytes_of, open_large
 from sag_vicreg.cli.reading import read_files, short_names
+
+if TYPE_CHECKING:
+    from sag_vicreg.artifacts import Embeddings, EmbeddingTable
 
 
 def check(
     files: Annotated[
-        list[Path],
-        typer.Argument(help="One or more of .npy .npz .csv .parquet .safetensors", metavar="FILES"),
+        list[str],
+        typer.Argument(
+            help="One or more files of embeddings, folders of them, patterns or addresses.",
+            metavar="FILES",
+        ),
     ],
     vector_columns: VectorColumns = None,
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
+    memory: Memory = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """Look for faults in embedding files: NaN, repeated ids, zero vectors, duplicates.
@@ -31,11 +39,16 @@ def check(
     from sag_vicreg.decisions import check_join, check_set
     from sag_vicreg.errors import InputError
 
-    sets = read_files(
-        files, vector_columns=vector_columns, id_column=id_column, label_column=label_column
-    )
-    names = short_names(files)
-    checks = [check_set(each, name) for each, name in zip(sets, names, strict=True)]
+    columns = {
+        "vector_columns": vector_columns,
+        "id_column": id_column,
+        "label_column": label_column,
+    }
+    limit = None if memory is None else bytes_of(memory)
+    large = open_large(files, asked=limit is not None, **columns)
+    sets: list[Embeddings | EmbeddingTable] = [*(large or read_files(files, **columns))]
+    names = short_names([Path(where) for where in files])
+    checks = [check_set(each, name, memory=limit) for each, name in zip(sets, names, strict=True)]
     join = check_join(sets) if len(sets) > 1 else None
     if as_json:
         content = {"files": [each.to_dict() for each in checks], "join": join and join.to_dict()}

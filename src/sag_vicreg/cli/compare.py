@@ -94,6 +94,14 @@ def compare(
             show_default=False,
         ),
     ] = None,
+    clusters: Annotated[
+        bool,
+        typer.Option(
+            "--clusters",
+            help="Of large tables in geometry spherical or euclidean, also one tree of all rows "
+            "each, over 5,000 micro-clusters.",
+        ),
+    ] = False,
     vector_columns: VectorColumns = None,
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
@@ -113,13 +121,9 @@ def compare(
     Example: `sag-vicreg compare old.npy new.parquet --permutations 199 --plot trees.png`
     """
     from sag_vicreg.artifacts import check_writable, write_text
-    from sag_vicreg.cli.compare_large import (
-        bytes_of,
-        compare_large,
-        is_large,
-        open_tables,
-    )
+    from sag_vicreg.cli.compare_large import compare_large
     from sag_vicreg.cli.compare_tables import print_many, print_moved, print_notes, print_two
+    from sag_vicreg.cli.large import bytes_of, open_large
     from sag_vicreg.decisions import Naming, check_set, movers_csv
     from sag_vicreg.errors import InputError, unknown_name, visible
     from sag_vicreg.structure import MATRIX_SCORES, TREES, compare_all, movements, neighborhood
@@ -148,12 +152,14 @@ def compare(
         raise unknown_name("score", score, MATRIX_SCORES)
     if trees not in (None, "auto") and not str(trees).isdecimal():
         raise InputError(f"--trees is '{trees}': give a number such as 100, 0 for none, or auto")
-    asked = not (anchors is None and memory is None and scheduler is None)
-    if asked or is_large(files, **columns):
+    asked = clusters or not (anchors is None and memory is None and scheduler is None)
+    tables = open_large(files, asked=asked, **columns)
+    if tables is not None:
         compare_large(
-            open_tables(files, **columns),
+            tables,
             as_json=as_json,
             scheduler=scheduler,
+            clusters=clusters,
             unused={
                 "--plot": plot is not None,
                 "--movers": movers > 0 or movers_table is not None,

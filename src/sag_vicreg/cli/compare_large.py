@@ -1,70 +1,19 @@
 """``sag-vicreg compare`` for tables that are not held in memory: folders, patterns, addresses."""
 
 import json
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sag_vicreg.cli.columns import column_names
-from sag_vicreg.cli.reading import is_many_files, short_names, warnings_as_lines
+from sag_vicreg.cli.large import warn_of_positions
+from sag_vicreg.cli.reading import short_names, warnings_as_lines
 from sag_vicreg.cli.terminal import print_table
 
 if TYPE_CHECKING:
     from sag_vicreg.artifacts import EmbeddingTable
-    from sag_vicreg.structure import TableSimilarity
-
-# Up to so many rows a table of many files is read whole and compared as a single file is.
-_SMALL = 20_000
-
-
-def open_tables(
-    files: Sequence[str],
-    *,
-    vector_columns: list[str] | None,
-    id_column: list[str] | None,
-    label_column: list[str] | None,
-    text_column: list[str] | None,
-) -> "list[EmbeddingTable]":
-    """Open tables whose columns are what the options say."""
-    from sag_vicreg.artifacts import open_table
-
-    columns = column_names(
-        len(files),
-        vector_columns=vector_columns,
-        id_column=id_column,
-        label_column=label_column,
-        text_column=text_column,
-    )
-    return [open_table(where, names=each) for where, each in zip(files, columns, strict=True)]
-
-
-def is_large(
-    files: Sequence[str],
-    *,
-    vector_columns: list[str] | None,
-    id_column: list[str] | None,
-    label_column: list[str] | None,
-    text_column: list[str] | None,
-) -> bool:
-    """Whether a folder or an address has too many rows to be compared in memory unasked."""
-    if not any(is_many_files(where) for where in files):
-        return False
-    from sag_vicreg.artifacts import open_table
-
-    columns = column_names(
-        len(files),
-        vector_columns=vector_columns,
-        id_column=id_column,
-        label_column=label_column,
-        text_column=text_column,
-    )
-    return any(
-        is_many_files(where) and open_table(where, names=names).rows > _SMALL
-        for where, names in zip(files, columns, strict=True)
-    )
+    from sag_vicreg.structure import ClusterSimilarity, TableSimilarity
 
 
 def compare_large(
@@ -73,6 +22,7 @@ def compare_large(
     unused: dict[str, bool],
     as_json: bool,
     scheduler: str | None,
+    clusters: bool,
     options: dict[str, Any],
 ) -> None:
     """Compare two tables by forests with anchors, and print what was found.
@@ -81,7 +31,8 @@ def compare_large(
     """
     from sag_vicreg.cluster import open_passes
     from sag_vicreg.errors import InputError
-    from sag_vicreg.structure import compare_tables
+    from sag_vicreg.structure import compare_clusters, compare_tables
+    from sag_vicreg.structure.micro_clusters import check_cluster_geometry
 
     if len(tables) != 2:
         raise InputError(f"{len(tables)} large tables: compare two at a time")
@@ -90,25 +41,27 @@ def compare_large(
             f"{given} needs all rows in memory, and large tables are compared by forests with "
             "anchors: leave it out, or give a single file of fewer rows"
         )
+    if clusters:
+        check_cluster_geometry(options["geometry"])
     a, b = tables
     with warnings_as_lines():
-        without = [table.name for table in tables if table.id_column is None]
-        if len(without) == 1:
-            warnings.warn(
-                f"{without[0]} has no ids, so rows are matched by position; if the tables list "
-                "their items in different orders, the scores mean nothing",
-                stacklevel=2,
-            )
+        warn_of_positions(tables)
         with open_passes(scheduler) as passes:
             found = compare_tables(a, b, passes=passes, **options)
+            same = {key: options[key] for key in ("geometry", "memory", "seed")}
+            whole = compare_clusters(a, b, passes=passes, **same) if clusters else None
     if as_json:
         content = {"files": [table.name for table in tables], **found.to_dict()}
+        if whole is not None:
+            content["clusters"] = whole.to_dict()
         typer.echo(json.dumps(content, indent=2, allow_nan=False))
     else:
-        _print(found, short_names([Path(table.name) for table in tables]))
+        _print(found, whole, short_names([Path(table.name) for table in tables]))
 
 
-def _print(found: "TableSimilarity", names: tuple[str, ...]) -> None:
+def _print(
+    found: "TableSimilarity", whole: "ClusterSimilarity | None", names: tuple[str, ...]
+) -> None:
     from rich.console import Console
     from rich.markup import escape
 
@@ -140,22 +93,27 @@ def _print(found: "TableSimilarity", names: tuple[str, ...]) -> None:
     for scale in found.by_scale:
         size = "" if scale.size is None else f", clusters of about {scale.size:,.0f}"
         table.add_row(f"closest {scale.share:.1%} of pairs{size}", f"{scale.similarity:.4f}", "")
+    shared = f"{found.neighbors_shared:.1%} ± {1.96 * found.neighbors_error:.1%}"
+    table.add_row(f"{found.neighbors} nearest of the anchors, shared", shared, "")
     print_table(console, table)
-
-
-def bytes_of(text: str) -> int:
-    """Read a number of bytes such as ``2GB`` or ``512MB``.
-
-    Examples
-    --------
-    >>> bytes_of("2GB"), bytes_of("1.5 GiB")
-    (2000000000, 1610612736)
-    """
-    import re
-
-    from sag_vicreg.errors import InputError
-
-    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmgt]?)(i?)b?\s*", text.lower())
-    if match is None or float(match[1]) <= 0:
-        raise InputError(f"--memory is '{text}': give a size such as 2GB or 512MB")
-    return int(float(match[1]) * (1024 if match[3] else 1000) ** " kmgt".index(match[2] or " "))
+    if whole is None:
+        return
+    sizes = " and ".join(f"{count:,}" for count in dict.fromkeys(whole.clusters))
+    table = titled_table(
+        f"one tree of all {whole.n:,} rows each, of {sizes} micro-clusters, distance size",
+        "",
+        "Pearson",
+        "Spearman",
+        "Kendall",
+    )
+    table.add_row(
+        "LCA similarity", f"{whole.pearson:.4f}", f"{whole.spearman:.4f}", f"{whole.kendall:.4f}"
+    )
+    print_table(console, table)
+    within = " and ".join(f"{share:.0%}" for share in whole.within)
+    console.print(
+        f"{within} of the variance lie within micro-clusters, where these trees see nothing. Of "
+        "100,000 rows in clear clusters such a tree agrees with the exact one to 0.999 (11% "
+        "within); single trees vary, and the forest decides.",
+        highlight=False,
+    )

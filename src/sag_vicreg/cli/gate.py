@@ -8,7 +8,8 @@ import typer
 
 from sag_vicreg.cli.columns import IdColumn, LabelColumn, TextColumn, VectorColumns
 from sag_vicreg.cli.deciding import Geometry, Items, Seed, Trees, settings_of
-from sag_vicreg.cli.reading import join_files, read_files, short_names, warnings_as_lines
+from sag_vicreg.cli.large import Memory, read_to_decide
+from sag_vicreg.cli.reading import join_files, short_names, warnings_as_lines
 from sag_vicreg.cli.terminal import print_table
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def gate(
-    old: Annotated[Path, typer.Argument(help="The embeddings in use.")],
-    new: Annotated[Path, typer.Argument(help="Those that may take their place.")],
+    old: Annotated[str, typer.Argument(help="The embeddings in use.")],
+    new: Annotated[str, typer.Argument(help="Those that may take their place.")],
     tolerance: Annotated[
         float | None,
         typer.Option(
@@ -37,6 +38,7 @@ def gate(
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
     text_column: TextColumn = None,
+    memory: Memory = None,
     markdown: Annotated[
         Path | None, typer.Option(help="Write the decision for a pull request.")
     ] = None,
@@ -67,11 +69,14 @@ def gate(
 
     for path in filter(None, (markdown, junit)):
         check_writable(path)
-    files = [old, new]
+    files = [Path(old), Path(new)]
     names = short_names(files)
     known = None if floor is None else Floor.read(floor)
-    read = read_files(
-        files,
+    settings = settings_of(geometry, trees, items, seed, floor=known)
+    read, rows = read_to_decide(
+        [old, new],
+        settings,
+        memory=memory,
         vector_columns=vector_columns,
         id_column=id_column,
         label_column=label_column,
@@ -84,8 +89,9 @@ def gate(
             *(each.vectors for each in joined.sets),
             tolerance=tolerance,
             floor=known,
-            settings=settings_of(geometry, trees, items, seed, floor=known),
+            settings=settings,
             names=(names[0], names[1]),
+            sampled_of=rows,
         )
     naming = Naming.of(joined)
     moved = moved_lines(decision.moved, naming)

@@ -7,7 +7,8 @@ Neither labels nor PyTorch are needed.
 >>> decision.outcome, decision.sentence  # doctest: +SKIP
 """
 
-from sag_vicreg.decisions.checks import JoinCheck, SetCheck, check_join, check_set
+from sag_vicreg.decisions.checking import check_join, check_set
+from sag_vicreg.decisions.checks import JoinCheck, SetCheck
 from sag_vicreg.decisions.floor import Floor, Limit, calibrate
 from sag_vicreg.decisions.formats import decision_junit, decision_markdown
 from sag_vicreg.decisions.gate import TOLERANCE, Decision, decide, gate

@@ -1,7 +1,7 @@
 """The gate: may NEW take the place of OLD? Pass, fail or undecided, by one score."""
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -146,6 +146,7 @@ def gate(
     floor: Floor | None = None,
     settings: Settings | None = None,
     names: tuple[str, str] = ("old", "new"),
+    sampled_of: int | None = None,
 ) -> Decision:
     """Decide whether ``new`` keeps the structure of ``old``.
 
@@ -163,6 +164,8 @@ def gate(
         How forests are grown; by default those of the floor.
     names
         What to call the two sets.
+    sampled_of
+        How many items there are, where these are a random sample already.
 
     Examples
     --------
@@ -174,7 +177,11 @@ def gate(
     tolerance = _one_rule(tolerance, floor)
     settings = _settings_of(floor, settings) if floor else settings or Settings()
     check_same_rows([len(old), len(new)], list(names))
-    forests = settings.grow(old, names[0]), settings.grow(new, names[1])
+    rows = len(old) if sampled_of is None else sampled_of
+    forests = (
+        replace(settings.grow(old, names[0]), n_rows=rows),
+        replace(settings.grow(new, names[1]), n_rows=rows),
+    )
     limit = None
     if floor is not None:
         _check_items(floor, forests[0].n)

@@ -1,11 +1,14 @@
 """How a decision's forests are grown: only scores made alike compare."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sag_vicreg.artifacts.embedding_tables import room_beside_reading
 from sag_vicreg.errors import InputError
 from sag_vicreg.structure import Forest, ward_forest
 from sag_vicreg.structure.forest import FEWEST_ROWS, TREES, check_forest
+from sag_vicreg.structure.memory import gigabytes
 from sag_vicreg.structure.points import check_geometry
 
 ITEMS = 3_000
@@ -34,6 +37,21 @@ class Settings:
         check_forest(trees=self.trees, distance="size", items=self.items)
         if self.seed < 0:
             raise InputError(f"seed is {self.seed}: give 0 or more")
+
+    def check_memory(self, dimensions: Sequence[int], memory: int, *, threads: int) -> None:
+        """Refuse a memory that a decision on so many items of such sets would pass."""
+        # Distances of all items and averages of their pairs; half a triangle and joint tables for
+        # each thread; the rows as they are read and as points.
+        needed = (
+            20 * self.items**2
+            + (threads + 1) * (self.items**2 + (32 << 20))
+            + 4 * 8 * self.items * sum(dimensions)
+        )
+        if needed > (room := room_beside_reading(memory, threads)):
+            raise InputError(
+                f"a memory of {gigabytes(memory)} is too small to decide on {self.items:,} items: "
+                f"give at least {gigabytes(memory - room + needed)}, or fewer by --items"
+            )
 
     def grow(self, vectors: Any, name: str) -> Forest:
         """Grow the forest of one set."""

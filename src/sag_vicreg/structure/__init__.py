@@ -51,6 +51,7 @@ from sag_vicreg.structure.verdict import table_verdict, verdict
 from sag_vicreg.structure.ward import ward_tree
 
 if TYPE_CHECKING:
+    from sag_vicreg.structure.cluster_similarity import ClusterSimilarity, compare_clusters
     from sag_vicreg.structure.table_similarity import TableSimilarity, compare_tables
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "TREES",
     "Branch",
     "ClassMovement",
+    "ClusterSimilarity",
     "Comparison",
     "Comparisons",
     "Context",
@@ -83,6 +85,7 @@ __all__ = [
     "branches_of",
     "compare",
     "compare_all",
+    "compare_clusters",
     "compare_tables",
     "context",
     "cophenetic_similarity",
@@ -113,4 +116,8 @@ def __getattr__(name: str) -> Any:
         from sag_vicreg.structure import table_similarity
 
         return getattr(table_similarity, name)
+    if name in ("ClusterSimilarity", "compare_clusters"):
+        from sag_vicreg.structure import cluster_similarity
+
+        return getattr(cluster_similarity, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,7 +5,6 @@ reading them. A pair of anchors is in every tree, so its average settles after a
 """
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -13,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sag_vicreg.artifacts import EmbeddingTable
-from sag_vicreg.artifacts.embedding_tables import BLOCK_BYTES
-from sag_vicreg.artifacts.table_files import Piece
+from sag_vicreg.artifacts.embedding_tables import BLOCK_BYTES, BLOCK_COPIES
+from sag_vicreg.artifacts.table_samples import gather
 from sag_vicreg.errors import InputError
 from sag_vicreg.machine import release_memory, resident_bytes
 from sag_vicreg.passes import Passes
@@ -29,9 +28,6 @@ from sag_vicreg.structure.points import as_points
 from sag_vicreg.structure.ward import grow_tree
 
 Vectors = npt.NDArray[Any]
-
-# Copies of a block that exist while it is read: encoded, decoded, as an array, what is kept of it.
-_COPIES = 8
 
 
 def anchored_forests(
@@ -142,7 +138,7 @@ def _groups(
         return
     work = max(
         threads * tree_bytes(plan.leaves, table.dimensions, geometry),
-        (threads + 2) * _COPIES * BLOCK_BYTES,
+        (threads + 2) * BLOCK_COPIES * BLOCK_BYTES,
     )
     release_memory()
     room = memory - resident_bytes() - work
@@ -157,24 +153,3 @@ def _groups(
     remaining = iter(every)
     while group := list(islice(remaining, fitting)):
         yield group
-
-
-def gather(table: EmbeddingTable, rows: Ints, passes: Passes) -> Vectors:
-    """Read some rows of the table in one pass; return them in the order asked for."""
-    ascending = np.argsort(rows)
-    starts = [piece.start for piece in table.pieces]
-    parts = np.split(rows[ascending], np.searchsorted(rows[ascending], starts[1:]))
-    found = None
-    filled = 0
-    tasks = zip(table.pieces, parts, strict=True)
-    for part in passes.map(partial(_take, table=table), tasks, bar=f"rows of {table.name}"):
-        if found is None:
-            found = np.empty((len(rows), table.dimensions), part.dtype)
-        found[ascending[filled : filled + len(part)]] = part
-        filled += len(part)
-    assert found is not None
-    return found
-
-
-def _take(wanted: tuple[Piece, Ints], *, table: EmbeddingTable) -> Vectors:
-    return table.take(*wanted)

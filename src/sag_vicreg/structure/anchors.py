@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sag_vicreg.artifacts import EmbeddingTable
-from sag_vicreg.artifacts.id_hashes import hash_again
+from sag_vicreg.artifacts.id_hashes import hash_again, limit_of_first
 from sag_vicreg.artifacts.id_joins import IdPartitions, check_ids
 from sag_vicreg.artifacts.table_files import Piece
 from sag_vicreg.errors import InputError
@@ -24,8 +24,6 @@ from sag_vicreg.structure.forest import FEWEST_ROWS, check_forest
 Hashes = npt.NDArray[np.uint64]
 Candidates = tuple[Hashes, Hashes, Ints]
 """Of some rows: rank in an order, key, and number in the table."""
-
-_ALL = 2.0**64
 
 
 @dataclass(frozen=True)
@@ -198,11 +196,8 @@ def _candidates(
     rows = np.arange(piece.start, piece.start + piece.rows)
     found = []
     for order in range(len(plan.orders)):
-        # Eight deviations more than are needed: all that come first are there for certain.
-        wanted = plan.needed(order) + 8 * plan.needed(order) ** 0.5 + 64
-        limit = min(wanted / plan.rows * _ALL, _ALL - 2**11)
         ranks = hash_again(keys, seed=plan.seed * 1_000 + order)
-        near = ranks <= np.uint64(limit)
+        near = ranks <= limit_of_first(plan.needed(order), plan.rows)
         found.append((ranks[near], keys[near], rows[near]))
     return found, hashes
 

@@ -110,9 +110,27 @@ def merge_codes(tree: Tree, lca: str) -> tuple[Ints, npt.NDArray[Any]]:
 
 
 def _count_merges(tree_a: Tree, tree_b: Tree, lca: str, rows_of_b: Ints) -> JointTable:
+    (codes_a, values_a), (codes_b, values_b) = merge_codes(tree_a, lca), merge_codes(tree_b, lca)
+    return count_codes(tree_a, tree_b, codes_a, values_a, codes_b, values_b, rows_of_b)
+
+
+def count_codes(
+    tree_a: Tree,
+    tree_b: Tree,
+    codes_a: Ints,
+    values_a: npt.NDArray[Any],
+    codes_b: Ints,
+    values_b: npt.NDArray[Any],
+    rows_of_b: Ints,
+    weights: Ints | None = None,
+) -> JointTable:
+    """Count pairs by the codes of the merges where they meet; a leaf stands for ``weights`` items.
+
+    Pairs of the items of one leaf are left out.
+    """
     joint = kernel("joint")
     n = tree_a.n
-    (codes_a, values_a), (codes_b, values_b) = merge_codes(tree_a, lca), merge_codes(tree_b, lca)
+    weights = np.ones(n, np.int64) if weights is None else weights
     shape = (len(values_a), len(values_b))
     small = shape[0] * shape[1] <= _TABLE
     table = np.zeros(shape if small else (0, 0), np.int64)
@@ -123,6 +141,7 @@ def _count_merges(tree_a: Tree, tree_b: Tree, lca: str, rows_of_b: Ints) -> Join
             tree_a.sizes,
             tree_a.starts,
             tree_a.leaf_order,
+            weights,
             codes_a,
             np.ascontiguousarray(tree_b.parents[:n][rows_of_b]),
             tree_b.parents[n:],

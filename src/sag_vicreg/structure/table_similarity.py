@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from sag_vicreg.artifacts import EmbeddingTable
+from sag_vicreg.artifacts.table_samples import check_lengths
 from sag_vicreg.errors import InputError
 from sag_vicreg.passes import Passes
+from sag_vicreg.structure.anchor_neighbors import NEIGHBORS, neighbors_shared
 from sag_vicreg.structure.anchored_forest import anchored_forests, part_of_forest
 from sag_vicreg.structure.anchors import AnchorPlan, choose_from_both
 from sag_vicreg.structure.forest import Forest, check_forest
@@ -42,6 +44,9 @@ class TableSimilarity:
         Spearman correlation of the two groups of trees of each table.
     by_scale : tuple of ScaleSimilarity
         From the closest pairs to half of all.
+    neighbors_shared, neighbors_error : float
+        Mean share of anchors' ``neighbors`` nearest items, among all rows, that both tables name;
+        and its standard error, for other anchors.
     twice_the_anchors : float
         How far twice the anchors would be expected to move ``spearman``: half as far as the step
         from half of them did, for what depends on their number falls with its inverse.
@@ -56,6 +61,9 @@ class TableSimilarity:
     by_set: tuple[float, ...]
     reliability: tuple[float, float]
     by_scale: tuple[ScaleSimilarity, ...]
+    neighbors_shared: float
+    neighbors_error: float
+    neighbors: int
     twice_the_anchors: float
     n: int
     dimensions: tuple[int, int]
@@ -119,12 +127,8 @@ def compare_tables(
     check_forest(trees=trees, distance=distance)
     if seed < 0:
         raise InputError(f"seed is {seed}: give 0 or more")
-    by_position = a.id_column is None or b.id_column is None
-    if by_position and a.rows != b.rows:
-        raise InputError(
-            f"{a.name} has {a.rows:,} rows and {b.name} has {b.rows:,}: without ids on both sides "
-            "rows are matched by position, so the numbers must be equal"
-        )
+    by_position = not (a.has_ids and b.has_ids)
+    check_lengths([a, b], by_position=by_position)
     plan = AnchorPlan(a.rows, anchors, leaves, trees, sets, seed)
     passes = passes or Passes()
     chosen = choose_from_both(a, b, plan, passes, by_position=by_position)
@@ -136,6 +140,7 @@ def compare_tables(
     spearman = np.array([each.spearman for each in found])
     error = float(spearman.std(ddof=1)) / math.sqrt(sets)
     mean, reach = float(spearman.mean()), _student(sets - 1) * error
+    shared = neighbors_shared((a, b), chosen, passes, geometry=geometry, by_position=by_position)
     halved = [score for one, other in zip(*forests, strict=True) for score in _halved(one, other)]
     return TableSimilarity(
         spearman=mean,
@@ -148,6 +153,9 @@ def compare_tables(
             float(np.mean([each.reliability[1] for each in found])),
         ),
         by_scale=_mean_by_scale([each.by_scale for each in found]),
+        neighbors_shared=shared[0],
+        neighbors_error=shared[1],
+        neighbors=NEIGHBORS,
         twice_the_anchors=(mean - float(np.mean(halved))) / 2,
         n=plan.rows,
         dimensions=(a.dimensions, b.dimensions),

@@ -18,7 +18,7 @@ _ROWS = 128
 class _Clusters:
     """The current clusters: centroids in both precisions, sizes, and cached nearest neighbours."""
 
-    def __init__(self, points: Floats, workers: Workers) -> None:
+    def __init__(self, points: Floats, sizes: Floats, workers: Workers) -> None:
         n = len(points)
         self._workers = workers
         self.members = np.arange(n)
@@ -27,7 +27,7 @@ class _Clusters:
         self.tied = np.zeros(n, np.bool_)
         # Found since the last merge, so that `tied` speaks of the clusters as they are now.
         self.fresh = np.zeros(n, np.bool_)
-        self._hold(points, np.ones(n))
+        self._hold(points, sizes)
 
     def __len__(self) -> int:
         return len(self.members)
@@ -91,13 +91,20 @@ class _Clusters:
         return np.flatnonzero(stale[kept])
 
 
-def ward_of_vectors(points: Floats, workers: Workers, merges: Merges) -> None:
-    """Cluster the rows of ``points`` by Ward's method in Euclidean geometry, into ``merges``."""
+def ward_of_vectors(
+    points: Floats, workers: Workers, merges: Merges, *, weights: Ints | None = None
+) -> None:
+    """Cluster the rows of ``points`` by Ward's method in Euclidean geometry, into ``merges``.
+
+    Row i may stand for ``weights[i]`` equal points: the tree is then what it is above the merges of
+    those, at height 0.
+    """
     # Ward's method does not see translation, and float32 has most digits around the origin;
     # a power of two keeps squares in float32's range and heights exact.
     centred = points - points.mean(axis=0)
     scale = 2.0 ** np.ceil(np.log2(max(np.abs(centred).max(), np.finfo(float).tiny)))
-    clusters = _Clusters(centred / scale, workers)
+    sizes = np.ones(len(points)) if weights is None else weights.astype(np.float64)
+    clusters = _Clusters(centred / scale, sizes, workers)
     stale = np.arange(len(points))
     while len(clusters) > 1:
         clusters.find(stale)

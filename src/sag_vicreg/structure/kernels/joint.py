@@ -26,23 +26,24 @@ def _descend(heavy, sizes, node, path):
     return length
 
 
-@compiled("void(int64, int64[::1], int64[::1], int64[::1])")
-def _join(leaf, leaf_parents, parents, under):
+@compiled("void(int64, int64, int64[::1], int64[::1], int64[::1])")
+def _join(leaf, weight, leaf_parents, parents, under):
     merge = leaf_parents[leaf]
     while merge >= 0:
-        under[merge] += 1
+        under[merge] += weight
         merge = parents[merge]
 
 
 @compiled(
     "int64(int64[:,::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1],"
-    " int64[::1], int64, int64[:,::1], int32[:,::1], int64[::1])"
+    " int64[::1], int64[::1], int64, int64[:,::1], int32[:,::1], int64[::1])"
 )
 def count_merges(
     children,
     sizes,
     starts,
     order,
+    weights,
     codes_a,
     leaf_parents,
     parents,
@@ -54,9 +55,10 @@ def count_merges(
 ):
     """Count pairs by the codes of their LCAs, into ``table`` if it has room, else into cells.
 
-    The first four arrays describe tree A (see :class:`Tree`); ``leaf_parents`` and ``parents`` lead
-    from A's leaves and from merges up tree B. Without a table, each A merge yields its cells (its
-    code, B's code, count); they are written as far as ``cells`` has room. Returns how many.
+    The first four arrays describe tree A (see :class:`Tree`); a leaf stands for as many items as
+    ``weights`` says, whose pairs among themselves are not counted. ``leaf_parents`` and ``parents``
+    lead from A's leaves and from merges up tree B. Without a table, each A merge yields its cells
+    (its code, B's code, count); they are written as far as ``cells`` has room. Returns how many.
     """
     n = len(order)
     dense = table.shape[0] > 0
@@ -75,26 +77,28 @@ def count_merges(
         if not top[start]:
             continue
         length = _descend(heavy, sizes, start, path)
-        _join(path[length], leaf_parents, parents, under)
+        total = weights[path[length]]
+        _join(path[length], total, leaf_parents, parents, under)
         for step in range(length - 1, -1, -1):
             merge = path[step]
             left, right = children[merge]
             light = left if heavy[merge] == right else right
-            total = sizes[heavy[merge]]
-            n_seen = 0
+            n_seen, joining = 0, 0
             for place in range(starts[light], starts[light] + sizes[light]):
-                node, below = leaf_parents[order[place]], 0
+                leaf = order[place]
+                node, below, weight = leaf_parents[leaf], 0, weights[leaf]
+                joining += weight
                 while below < total:
                     here = under[node]
                     if here > below:
                         code = codes_b[node]
                         if dense:
-                            table[codes_a[merge], code] += here - below
+                            table[codes_a[merge], code] += weight * (here - below)
                         else:
                             if met[code] == 0:
                                 seen[n_seen] = code
                                 n_seen += 1
-                            met[code] += here - below
+                            met[code] += weight * (here - below)
                     below = here
                     node = parents[node]
             for s in range(n_seen):
@@ -105,7 +109,9 @@ def count_merges(
                 used += 1
             if step > 0:  # nobody joins after the top
                 for place in range(starts[light], starts[light] + sizes[light]):
-                    _join(order[place], leaf_parents, parents, under)
+                    leaf = order[place]
+                    _join(leaf, weights[leaf], leaf_parents, parents, under)
+                total += joining
         for place in range(starts[start], starts[start] + sizes[start]):
             node = leaf_parents[order[place]]
             while node >= 0 and under[node] > 0:

@@ -1,0 +1,127 @@
+"""Tables that are not held in memory, as the commands are given them: folders, patterns, addresses.
+
+A folder of few rows is read whole, as a file is. A larger one, and any file of which ``--memory``
+is said, is read piece by piece.
+"""
+
+import re
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sag_vicreg.cli.columns import column_names
+from sag_vicreg.cli.reading import is_many_files, read_files
+from sag_vicreg.errors import InputError
+
+if TYPE_CHECKING:
+    from sag_vicreg.artifacts import Embeddings, EmbeddingTable
+    from sag_vicreg.decisions import Settings
+
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        help="Read the files piece by piece, holding at most so much, such as 2GB; folders of more "
+        "than 20,000 rows are read so anyway.",
+        show_default=False,
+    ),
+]
+
+# Up to so many rows a table of many files is read whole.
+_SMALL = 20_000
+
+
+def open_large(
+    files: Sequence[Path | str],
+    *,
+    asked: bool = False,
+    vector_columns: list[str] | None,
+    id_column: list[str] | None,
+    label_column: list[str] | None,
+    text_column: list[str] | None = None,
+) -> "list[EmbeddingTable] | None":
+    """Open tables that are not to be held, because that is asked for or because one is large.
+
+    None where all of them are to be read whole.
+    """
+    from sag_vicreg.artifacts import open_table
+
+    columns = column_names(
+        len(files),
+        vector_columns=vector_columns,
+        id_column=id_column,
+        label_column=label_column,
+        text_column=text_column,
+    )
+    many = {
+        place: open_table(where, names=columns[place])
+        for place, where in enumerate(files)
+        if asked or is_many_files(where)
+    }
+    if not asked and all(table.rows <= _SMALL for table in many.values()):
+        return None
+    return [
+        many[place] if place in many else open_table(where, names=columns[place])
+        for place, where in enumerate(files)
+    ]
+
+
+def read_to_decide(
+    files: Sequence[Path | str],
+    settings: "Settings",
+    *,
+    memory: str | None,
+    vector_columns: list[str] | None,
+    id_column: list[str] | None,
+    label_column: list[str] | None,
+    text_column: list[str] | None = None,
+) -> "tuple[list[Embeddings], int | None]":
+    """Read what a decision is made on: small files whole, of large tables only its items.
+
+    Returns the sets, and how many rows the tables have of which they are a sample; None for files.
+    """
+    columns = {
+        "vector_columns": vector_columns,
+        "id_column": id_column,
+        "label_column": label_column,
+        "text_column": text_column,
+    }
+    limit = None if memory is None else bytes_of(memory)
+    tables = open_large(files, asked=limit is not None, **columns)
+    if tables is None:
+        return read_files(files, **columns), None
+    from sag_vicreg.artifacts.table_samples import sample_tables
+    from sag_vicreg.passes import Passes
+
+    passes = Passes()
+    if limit is not None:
+        sizes = [table.dimensions for table in tables]
+        settings.check_memory(sizes, limit, threads=passes.count)
+    return sample_tables(tables, settings.items, passes, seed=settings.seed), tables[0].rows
+
+
+def warn_of_positions(tables: "Sequence[EmbeddingTable]") -> None:
+    """Warn where only some tables have ids."""
+    without = [table.name for table in tables if not table.has_ids]
+    if 0 < len(without) < len(tables):
+        warnings.warn(
+            f"{', '.join(without)} has no ids, so rows are matched by position; if the tables list "
+            "their items in different orders, the scores mean nothing",
+            stacklevel=2,
+        )
+
+
+def bytes_of(text: str) -> int:
+    """Read a number of bytes such as ``2GB`` or ``512MB``.
+
+    Examples
+    --------
+    >>> bytes_of("2GB"), bytes_of("1.5 GiB")
+    (2000000000, 1610612736)
+    """
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmgt]?)(i?)b?\s*", text.lower())
+    if match is None or float(match[1]) <= 0:
+        raise InputError(f"--memory is '{text}': give a size such as 2GB or 512MB")
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** " kmgt".index(match[2] or " "))

@@ -1,0 +1,288 @@
+"""Checks of sets in memory and of tables that are not held: passes over pieces, summed up."""
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from sag_vicreg.artifacts import Embeddings, EmbeddingTable
+from sag_vicreg.artifacts.embedding_tables import room_beside_reading
+from sag_vicreg.artifacts.held_tables import HeldTable, as_table
+from sag_vicreg.artifacts.id_hashes import Hashes, hash_ids, hash_positions, limit_of_first
+from sag_vicreg.artifacts.id_joins import HashPartitions, count_common
+from sag_vicreg.artifacts.table_files import Piece
+from sag_vicreg.decisions.checks import JoinCheck, SetCheck
+from sag_vicreg.errors import InputError
+from sag_vicreg.passes import Passes
+from sag_vicreg.structure.memory import gigabytes
+from sag_vicreg.structure.parallel import Workers, blocks
+
+Floats = npt.NDArray[np.float64]
+Table = HeldTable | EmbeddingTable
+
+# Cosine from which two rows that are not equal count as near duplicates.
+NEAR = 0.9999
+# All pairs of more rows would take longer than the comparison itself: a sample is looked at.
+_MOST_PAIRED, _FEWEST_PAIRED = 10_000, 100
+_MOST_NORMS = 100_000
+_ROWS = 256
+# How far a norm may lie from 1 in a set that was normalised, in float16 too.
+_UNIT = 2e-3
+# Copies of the sampled rows while they are put together.
+_SAMPLE_COPIES = 3
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What one block of rows holds, or several together; rows with NaN count as such only."""
+
+    finite: int
+    not_finite: int
+    zero: int
+    whole: bool
+    unit: bool
+    norms: tuple[float, float]
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def together(cls, parts: "Sequence[_Seen]") -> "_Seen":
+        """Sum up in the order of the rows."""
+        return cls(
+            sum(part.finite for part in parts),
+            sum(part.not_finite for part in parts),
+            sum(part.zero for part in parts),
+            all(part.whole for part in parts),
+            all(part.unit for part in parts),
+            (min(part.norms[0] for part in parts), max(part.norms[1] for part in parts)),
+            np.min([part.low for part in parts], axis=0),
+            np.max([part.high for part in parts], axis=0),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Sampled:
+    """Rows of a block: digests of all that are finite, and what is kept of a random few.
+
+    ``norms`` are of rows chosen by their number, ``points`` unit vectors chosen by their digest, so
+    that equal rows are chosen together.
+    """
+
+    digests: Hashes
+    rows: npt.NDArray[np.int64]
+    norms: Floats
+    points: npt.NDArray[np.float32]
+    point_digests: Hashes
+
+
+def check_set(
+    source: Embeddings | EmbeddingTable,
+    name: str,
+    *,
+    memory: int | None = None,
+    passes: Passes | None = None,
+) -> SetCheck:
+    """Look for faults and oddities in a set, or in a table that is not held.
+
+    Parameters
+    ----------
+    source
+        Embeddings in memory, or a table from :func:`~sag_vicreg.artifacts.open_table`, which is
+        passed over once, its ids once more.
+    name
+        What to call it.
+    memory
+        Bytes the process may hold in all; with less of it fewer rows are searched for near
+        duplicates.
+
+    Examples
+    --------
+    >>> x = np.eye(4)[[0, 1, 1, 2]]
+    >>> check_set(Embeddings(x), "x").oddities[:2]
+    ('1 row repeats an earlier row exactly', '1 dimension never changes')
+    """
+    table, passes = as_table(source), passes or Passes()
+    most = _most_paired(table, memory, passes.count)
+    seen, norms, points, point_digests = [], [], [], []
+    held = isinstance(table, HeldTable)
+    bar = None if held else f"rows of {name}"
+    with HashPartitions(table.rows, held=held) as digests:
+        task = partial(_look, table=table, most=most)
+        for part, sampled in passes.map(task, table.pieces, bar=bar):
+            seen.append(part)
+            digests.add(sampled.digests[:, 0], sampled.digests[:, 1], sampled.rows)
+            norms.append(sampled.norms)
+            points.append(sampled.points)
+            point_digests.append(sampled.point_digests)
+        duplicates = digests.repeats
+    whole = _Seen.together(seen)
+    some = _first_distinct(np.concatenate(points), np.concatenate(point_digests), most)
+    zeros = whole.zero - min(whole.zero, 1)  # which repeat one another, and are not looked for
+    distinct = whole.finite - whole.zero - (duplicates - zeros)
+    lengths = np.concatenate(norms)
+    empty, repeated = _check_ids(table, name, passes) if table.has_ids else (0, 0)
+    labels = source.labels if isinstance(source, Embeddings) else None
+    return SetCheck(
+        name=name,
+        rows=table.rows,
+        dimensions=table.dimensions,
+        dtype=str(table.dtype),
+        labels=None if labels is None else len(np.unique(labels)),
+        whole_numbers=whole.finite > 0 and whole.whole,
+        has_ids=table.has_ids,
+        empty_ids=empty,
+        repeated_ids=repeated,
+        not_finite=whole.not_finite,
+        zero=whole.zero,
+        norms=(whole.norms[0], float(np.median(lengths)), whole.norms[1]) if len(lengths) else None,
+        normalised=whole.finite > 0 and whole.unit,
+        duplicates=duplicates,
+        near_duplicates=_near_duplicates(some),
+        sampled=len(some) if len(some) < distinct else None,
+        constant_dimensions=int((whole.low == whole.high).sum()),
+    )
+
+
+def _look(piece: Piece, *, table: Table, most: int) -> tuple[_Seen, _Sampled]:
+    """Look at the rows of one piece."""
+    found = [_look_at(x, start, table.rows, most) for start, x in table.blocks(piece, finite=False)]
+    sampled = [each for _, each in found]
+    return _Seen.together([each for each, _ in found]), _Sampled(
+        np.concatenate([each.digests for each in sampled]),
+        np.concatenate([each.rows for each in sampled]),
+        np.concatenate([each.norms for each in sampled]),
+        np.concatenate([each.points for each in sampled]),
+        np.concatenate([each.point_digests for each in sampled]),
+    )
+
+
+def _look_at(
+    vectors: npt.NDArray[np.generic], start: int, rows: int, most: int
+) -> tuple[_Seen, _Sampled]:
+    finite = np.isfinite(vectors).all(axis=1)
+    known = vectors[finite].astype(np.float64)
+    numbers = start + np.flatnonzero(finite)
+    largest = np.abs(known).max(axis=1, initial=0.0)
+    # By the largest entry first: squares of very large or small entries leave float64's range.
+    scaled = known / np.where(largest > 0, largest, 1.0)[:, None]
+    lengths = np.linalg.norm(scaled, axis=1)
+    norms = lengths * largest
+    digests = row_digests(known)
+    ranks = hash_positions(start, start + len(vectors))[finite]
+    chosen = np.flatnonzero((digests[:, 0] <= limit_of_first(most, rows)) & (largest > 0))
+    # Of equal rows the first alone: there may be millions.
+    chosen = chosen[np.sort(np.unique(digests[chosen, 0], return_index=True)[1])]
+    seen = _Seen(
+        finite=len(known),
+        not_finite=len(vectors) - len(known),
+        zero=int((largest == 0).sum()),
+        whole=not bool((known % 1).any()),
+        unit=bool((np.abs(norms - 1) <= _UNIT).all()),
+        norms=(float(norms.min(initial=np.inf)), float(norms.max(initial=-np.inf))),
+        low=known.min(axis=0, initial=np.inf),
+        high=known.max(axis=0, initial=-np.inf),
+    )
+    return seen, _Sampled(
+        digests=digests,
+        rows=numbers,
+        norms=norms[ranks <= limit_of_first(_MOST_NORMS, rows)],
+        points=(scaled[chosen] / lengths[chosen, None]).astype(np.float32),
+        point_digests=digests[chosen],
+    )
+
+
+def row_digests(rows: Floats) -> Hashes:
+    """Return a digest of 128 bits of each row, as two hashes, (n, 2)."""
+    rows = rows + 0.0  # -0.0 and 0.0 are one number in two patterns of bits
+    digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in rows)
+    return np.frombuffer(digests, "<u8").reshape(-1, 2)
+
+
+def _first_distinct(
+    points: npt.NDArray[np.float32], digests: Hashes, most: int
+) -> npt.NDArray[np.float32]:
+    """Keep the first of equal points, and of these the lowest in the order of digests, by row."""
+    _, first = np.unique(digests[:, 0], return_index=True)
+    kept: npt.NDArray[np.float32] = points[np.sort(first[:most])]
+    return kept
+
+
+def _near_duplicates(points: npt.NDArray[np.float32]) -> int:
+    """Count unit vectors very near an earlier one."""
+
+    def count(rows: slice) -> int:
+        cosines = points[rows] @ points[: rows.stop].T
+        earlier = np.arange(rows.stop) < np.arange(rows.start, rows.stop)[:, None]
+        return int(((cosines > NEAR) & earlier).any(axis=1).sum())
+
+    with Workers(len(points)) as workers:
+        return sum(workers.map(count, blocks(len(points), _ROWS)))
+
+
+def _most_paired(table: Table, memory: int | None, threads: int) -> int:
+    """Return how many rows may be held to look for near duplicates."""
+    if memory is None or isinstance(table, HeldTable):
+        return _MOST_PAIRED
+    room = room_beside_reading(memory, threads)
+    row = table.dimensions * 4 * _SAMPLE_COPIES
+    fitting = min(_MOST_PAIRED, room // row)
+    if fitting < _FEWEST_PAIRED:
+        raise InputError(
+            f"a memory of {gigabytes(memory)} is too small for a check: give at least "
+            f"{gigabytes(memory - room + _FEWEST_PAIRED * row)}"
+        )
+    return fitting
+
+
+def _hash_ids(piece: Piece, *, table: Table) -> tuple[Hashes, Hashes, int]:
+    """Return two hashes of each id of a piece that is not empty, and how many are."""
+    import pyarrow.compute as pc
+
+    found, empty = [], 0
+    for ids in table.ids(piece):
+        known = ids.filter(pc.not_equal(ids, ""))
+        empty += len(ids) - len(known)
+        found.append([hash_ids(known, seed=seed) for seed in (0, 1)])
+    first, second = (np.concatenate(hashes) for hashes in zip(*found, strict=True))
+    return first, second, empty
+
+
+def _partition_ids(table: Table, partitions: HashPartitions, passes: Passes, bar: str) -> int:
+    """Add every id to ``partitions``; return how many are empty."""
+    total = 0
+    task = partial(_hash_ids, table=table)
+    shown = None if isinstance(table, HeldTable) else bar
+    for first, second, empty in passes.map(task, table.pieces, bar=shown):
+        partitions.add(first, second, np.zeros(len(first), np.int64))
+        total += empty
+    return total
+
+
+def _check_ids(table: Table, name: str, passes: Passes) -> tuple[int, int]:
+    """Count the ids that are empty, and those that an earlier row has."""
+    with HashPartitions(table.rows, held=isinstance(table, HeldTable)) as partitions:
+        empty = _partition_ids(table, partitions, passes, f"ids of {name}")
+        return empty, partitions.repeats
+
+
+def check_join(
+    sources: Sequence[Embeddings | EmbeddingTable], *, passes: Passes | None = None
+) -> JoinCheck:
+    """Say how the rows of several sets find each other; refuse nothing."""
+    tables, passes = [as_table(source) for source in sources], passes or Passes()
+    sizes = [table.rows for table in tables]
+    if all(table.has_ids for table in tables):
+        held = all(isinstance(table, HeldTable) for table in tables)
+        with ExitStack() as stack:
+            every = [stack.enter_context(HashPartitions(max(sizes), held=held)) for _ in tables]
+            for table, partitions in zip(tables, every, strict=True):
+                _partition_ids(table, partitions, passes, "ids")
+            common = count_common(every)
+        return JoinCheck("id", common, tuple(size - common for size in sizes))
+    if len(set(sizes)) > 1:
+        return JoinCheck("position", None, tuple(sizes))
+    return JoinCheck("position", sizes[0], (0,) * len(sizes))

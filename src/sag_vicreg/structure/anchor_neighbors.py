@@ -1,0 +1,174 @@
+"""The nearest items of anchors among all rows of a table: exact, in one pass.
+
+Products in float32 propose, as everywhere; whatever may be among the nearest within rounding is
+measured again from the difference of the vectors. So the result does not depend on how the table is
+cut, and equal distances go to the lower hash of the id.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sag_vicreg.artifacts import EmbeddingTable
+from sag_vicreg.artifacts.id_hashes import Hashes
+from sag_vicreg.artifacts.table_files import Piece
+from sag_vicreg.artifacts.table_samples import gather
+from sag_vicreg.passes import Passes
+from sag_vicreg.structure.anchors import Chosen
+from sag_vicreg.structure.arrays import Floats, Ints
+from sag_vicreg.structure.parallel import Workers, blocks
+from sag_vicreg.structure.table_points import table_points
+
+NEIGHBORS = 10
+# Rows whose distances to all anchors are computed at a time.
+_ROWS = 1_024
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The items nearest to each anchor, by squared distance and hash of id, (anchors, k)."""
+
+    squared: Floats
+    keys: Hashes
+
+    @classmethod
+    def none(cls, anchors: int, k: int) -> "Nearest":
+        """Begin: nothing was seen yet."""
+        return cls(np.full((anchors, k), np.inf), np.zeros((anchors, k), np.uint64))
+
+    def among(self, squared: Floats, keys: Hashes) -> "Nearest":
+        """Return the nearest of these and others; equal distances go to the lower hash."""
+        squared = np.concatenate([self.squared, squared], axis=1)
+        keys = np.concatenate([self.keys, keys], axis=1)
+        first = np.lexsort((keys, squared), axis=1)[:, : self.keys.shape[1]]
+        return Nearest(
+            np.take_along_axis(squared, first, axis=1), np.take_along_axis(keys, first, axis=1)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Anchors:
+    """The anchors as points, and what puts every row of the table among them."""
+
+    points: Floats
+    rows: Ints
+    centre: Floats
+    scale: float
+    geometry: str
+
+    @classmethod
+    def of(cls, table: EmbeddingTable, rows: Ints, passes: Passes, geometry: str) -> "_Anchors":
+        vectors = gather(table, rows, passes).astype(np.float64)
+        centre, scale = np.zeros(vectors.shape[1]), 1.0
+        if geometry == "euclidean":
+            # Distances see no translation, and float32 has most digits around the origin.
+            centre = vectors.mean(axis=0)
+            largest = max(np.abs(vectors - centre).max(), np.finfo(float).tiny)
+            scale = 2.0 ** np.ceil(np.log2(largest))
+        bare = cls(vectors, rows, centre, scale, geometry)
+        return cls(bare.place(vectors, table, rows), rows, centre, scale, geometry)
+
+    def place(self, vectors: npt.NDArray[Any], table: EmbeddingTable, rows: Ints) -> Floats:
+        """Turn vectors into points of the geometry."""
+        return (table_points(vectors, self.geometry, table, rows) - self.centre) / self.scale
+
+
+def neighbors_shared(
+    tables: tuple[EmbeddingTable, EmbeddingTable],
+    chosen: tuple[Chosen, Chosen],
+    passes: Passes,
+    *,
+    geometry: str,
+    by_position: bool,
+    k: int = NEIGHBORS,
+) -> tuple[float, float]:
+    """Return the mean share of anchors' k nearest items that both tables name, and its error.
+
+    The anchors are those of the first set, their neighbours are looked for among all rows.
+    """
+    one, other = (
+        nearest_of_anchors(
+            table,
+            of.rows[of.anchors[0]],
+            passes,
+            geometry=geometry,
+            by_position=by_position,
+            k=k,
+        )
+        for table, of in zip(tables, chosen, strict=True)
+    )
+    shares = (one.keys[:, :, None] == other.keys[:, None, :]).any(axis=2).mean(axis=1)
+    return float(shares.mean()), float(shares.std(ddof=1) / np.sqrt(len(shares)))
+
+
+def nearest_of_anchors(
+    table: EmbeddingTable,
+    rows: Ints,
+    passes: Passes,
+    *,
+    geometry: str,
+    by_position: bool = False,
+    k: int = NEIGHBORS,
+) -> Nearest:
+    """Find the ``k`` items nearest to each of some rows, themselves left out."""
+    anchors = _Anchors.of(table, rows, passes, geometry)
+    task = partial(_search, table=table, anchors=anchors, k=k, by_position=by_position)
+    found = Nearest.none(len(rows), k)
+    # One thread of BLAS for each of ours.
+    with Workers(0):
+        for part in passes.map(task, table.pieces, bar=f"neighbours in {table.name}"):
+            found = found.among(part.squared, part.keys)
+    return found
+
+
+def _search(
+    piece: Piece, *, table: EmbeddingTable, anchors: _Anchors, k: int, by_position: bool
+) -> Nearest:
+    """Find the nearest among the rows of one piece."""
+    found = Nearest.none(len(anchors.rows), k)
+    (keys,) = table.hashes(piece, by_position=by_position)
+    points32 = anchors.points.astype(np.float32)
+    for first, vectors in table.blocks(piece):
+        for part in blocks(len(vectors), _ROWS):
+            rows = np.arange(first + part.start, first + part.stop)
+            points = anchors.place(vectors[part], table, rows)
+            found = _nearer(found, anchors, points32, points, rows, keys[rows - piece.start])
+    return found
+
+
+def _nearer(
+    found: Nearest,
+    anchors: _Anchors,
+    points32: npt.NDArray[np.float32],
+    points: Floats,
+    rows: Ints,
+    keys: Hashes,
+) -> Nearest:
+    """Put some rows among the nearest found so far."""
+    norms = np.einsum("ij,ij->i", anchors.points, anchors.points)[:, None] + np.einsum(
+        "ij,ij->i", points, points
+    )
+    # The worst case of a product in float32, in any order of summation.
+    rounding = (points.shape[1] + 8) * 2.0**-23 * norms.astype(np.float32)
+    squared = norms.astype(np.float32) - 2 * (points32 @ points.astype(np.float32).T)
+    own = np.flatnonzero((anchors.rows >= rows[0]) & (anchors.rows <= rows[-1]))
+    squared[own, anchors.rows[own] - rows[0]] = np.inf
+    k = found.keys.shape[1]
+    limit = found.squared[:, -1]
+    if np.isinf(limit).any() and len(rows) > k:
+        limit = np.minimum(limit, np.partition(squared + rounding, k, axis=1)[:, k])
+    anchor, row = np.nonzero((squared - rounding <= limit[:, None]) & np.isfinite(squared))
+    if not len(anchor):
+        return found
+    # As many columns as the anchor with most candidates has; the rest stay at infinity.
+    counts = np.bincount(anchor, minlength=len(anchors.rows))
+    place = np.arange(len(anchor)) - np.repeat(np.cumsum(counts) - counts, counts)
+    near = Nearest.none(len(anchors.rows), int(counts.max()))
+    for some in blocks(len(anchor), _ROWS):
+        apart = anchors.points[anchor[some]] - points[row[some]]
+        near.squared[anchor[some], place[some]] = np.einsum("ij,ij->i", apart, apart)
+    near.keys[anchor, place] = keys[row]
+    return found.among(near.squared, near.keys)

@@ -1,0 +1,32 @@
+"""Rows of a table as points of a geometry, block by block."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sag_vicreg.artifacts import EmbeddingTable
+from sag_vicreg.errors import InputError
+from sag_vicreg.structure.arrays import Floats, Ints
+
+
+def table_points(
+    vectors: npt.NDArray[Any], geometry: str, table: EmbeddingTable, rows: Ints | None = None
+) -> Floats:
+    """Return vectors as they are, or at length 1.
+
+    A zero vector is refused by its number in ``rows``; without these it stays one.
+    """
+    x = vectors.astype(np.float64)
+    if geometry == "euclidean":
+        return x
+    # By the largest entry first: squares of very large or small entries leave float64's range.
+    largest = np.abs(x).max(axis=1)
+    if rows is not None and not largest.all():
+        raise InputError(
+            f"{table.name}: row {table.place_of(int(rows[np.argmin(largest)]))} is a zero vector, "
+            "which has no direction; remove it or use geometry 'euclidean'"
+        )
+    x /= np.where(largest > 0, largest, 1.0)[:, None]
+    x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), np.finfo(float).tiny)
+    return x
