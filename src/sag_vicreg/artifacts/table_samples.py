@@ -86,7 +86,8 @@ def _choose(
     for piece, (ranks, rows, hashes) in zip(table.pieces, every, strict=True):
         found.append((ranks, rows))
         if partitions is not None:
-            partitions.add(*hashes, np.arange(piece.start, piece.start + piece.rows))
+            rows_here = np.arange(piece.start, piece.start + piece.rows)
+            partitions.add(hashes[0], hashes[1], rows_here)
     ranks, rows = (np.concatenate(column) for column in zip(*found, strict=True))
     return rows[np.argsort(ranks, kind="stable")[:items]]
 

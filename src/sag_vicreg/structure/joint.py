@@ -161,7 +161,7 @@ def count_codes(
     return JointTable(*_sorted_by_row(cells, counts), values_a, values_b)
 
 
-def table_of_counts(table: npt.NDArray[np.int32]) -> JointTable:
+def table_of_counts(table: npt.NDArray[np.int32] | Ints) -> JointTable:
     """Take a whole table as it is, its rows and columns standing for their own numbers."""
     return _from_table(table.astype(np.int64), np.arange(table.shape[0]), np.arange(table.shape[1]))
 
