@@ -120,7 +120,9 @@ def of_table(table: pa.Table) -> Any:
 
     def texts(*names: str) -> list[str] | None:
         name = next((name for name in names if name in table.column_names), None)
-        return None if name is None else [str(value) for value in table[name].to_pylist()]
+        values = [] if name is None else table[name].to_pylist()
+        texts = [value.decode() if isinstance(value, bytes) else str(value) for value in values]
+        return None if name is None else texts
 
     listed = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
     (name,) = (f.name for f in table.schema if any(test(f.type) for test in listed))
@@ -307,7 +309,7 @@ def of_pictures(data: bytes) -> Any:
 def write_floor(path: Path) -> None:
     content = {
         "settings": {"geometry": "cosine", "trees": 100, "items": 2000, "seed": 0},
-        "items": 7,
+        "items": 70,
         "names": ["a", "b", "c"],
         "fingerprints": ["x", "y", "z"],
         "scores": [0.9, 0.95, 0.8],

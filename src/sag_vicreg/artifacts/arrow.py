@@ -85,7 +85,8 @@ def candidates(schema: "pa.Schema", names: ColumnNames) -> list[str]:
         if field.name in texts or is_number(field.type) or is_list_of_numbers(field.type)
     ]
     if not wanted:
-        raise InputError("no column of numbers: the vectors are missing")
+        found = brief([f"{field.name} ({field.type})" for field in schema])
+        raise InputError(f"no column of numbers: the vectors are missing; it has {found}")
     return wanted
 
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,14 +22,15 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
     """Yield a temporary name beside ``path``; it takes the place of ``path`` when the block ends.
 
     The temporary file keeps the suffix of ``path``, since some writers choose their format by it.
-    If the block raises, the temporary file is removed and ``path`` is left as it was.
+    If the block raises, the temporary file is removed and ``path`` is left as it was. Devices and
+    pipes, such as ``/dev/stdout`` and ``/dev/null``, are written into and never replaced.
     """
     path = Path(path)
+    stream = _is_stream(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent
-        )
+        folder = Path(tempfile.gettempdir()) if stream else path.parent
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=folder)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}; choose another path") from error
     os.close(handle)
@@ -35,6 +38,10 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
     try:
         yield temporary
         with temporary.open("rb") as written:
+            if stream:
+                with path.open("ab") as out:
+                    shutil.copyfileobj(written, out)
+                return
             os.fsync(written.fileno())
         # mkstemp's files are private; a finished file gets the permissions open() would give it.
         temporary.chmod(0o666 & ~_UMASK)
@@ -45,6 +52,18 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether a path stands for a device, a pipe or a file that is open already."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    special = not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    # /dev/stdout may be a file by redirection, and is a link that belongs to the system.
+    folder = os.path.realpath(path.parent)
+    return special or folder == "/dev" or folder.startswith("/proc/")
 
 
 def finished_files(folder: Path, pattern: str) -> list[Path]:
@@ -62,6 +81,8 @@ def check_writable(path: Path | str) -> None:
     try:
         if path.is_dir():
             raise InputError(f"cannot write {path}: it is a folder; name a file in it")
+        if _is_stream(path):
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path.parent):
             pass

@@ -281,7 +281,10 @@ def _columns(
     table.validate(full=True)
     identity, _, places = find_columns(table, names)
     vectors = tuple(table.column_names[place] for place in places)
-    return identity, vectors, vectors_of(table, places)
+    sample = vectors_of(table, places)
+    if sample.shape[1] == 0:
+        raise InputError("embeddings have no dimensions: every vector is empty")
+    return identity, vectors, sample
 
 
 def _check_columns(

@@ -20,13 +20,15 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from sag_vicreg.artifacts import write_json
-from sag_vicreg.decisions.settings import Settings, check_same_rows
+from sag_vicreg.decisions.settings import FEWEST_ROWS, Settings, check_same_rows
 from sag_vicreg.door import Kind, read_json
 from sag_vicreg.errors import InputError
 from sag_vicreg.structure.corrected import corrected_score
 from sag_vicreg.structure.points import as_vectors
 
 _PROMISED = 0.05
+# A corrected score is a correlation divided by another, and near 1 where trees repeat themselves.
+_LARGEST = 2.0
 _FLOOR = Kind("a floor", "make one with `sag-vicreg calibrate A B --out floor.json`")
 
 
@@ -61,6 +63,8 @@ class Floor:
             or not all(map(isfinite, self.scores))
         ):
             raise InputError("its scores are not those of every two of its sets")
+        if self.items < FEWEST_ROWS or max(map(abs, self.scores)) > _LARGEST:
+            raise InputError(f"its scores lie beyond 2, or its items are fewer than {FEWEST_ROWS}")
 
     def limit(self, old: Any = None) -> "Limit":
         """Return the score below which a comparison with the set ``old`` is no longer usual."""
