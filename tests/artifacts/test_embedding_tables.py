@@ -130,6 +130,41 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
     assert "nosuch://bucket/x: " in refused("nosuch://bucket/x")
 
 
+def test_a_link_that_leads_back_is_not_followed(tmp_path: Path, vectors: np.ndarray) -> None:
+    folder = write_folder(tmp_path / "t", vectors, names_of(N))
+    (folder / "deeper").mkdir()
+    for name in ("up", "again"):
+        (folder / "deeper" / name).symlink_to(folder)
+    (tmp_path / "linked").symlink_to(folder)
+    for where in (folder, tmp_path / "linked", tmp_path / "linked" / "*"):
+        assert open_table(where).rows == N
+    (tmp_path / "circle").symlink_to("circle")
+    assert "there is no such file or folder" in refused(tmp_path / "circle")
+
+
+def test_a_place_is_told_by_its_folder_where_names_repeat(
+    tmp_path: Path, vectors: np.ndarray
+) -> None:
+    for part in ("a", "b"):
+        (tmp_path / part).mkdir()
+        pq.write_table(as_table(vectors, names_of(N)), tmp_path / part / "x.parquet")
+    assert open_table(tmp_path).place_of(N + 3) == f"3 of {tmp_path}/b/x.parquet"
+    assert open_table(tmp_path / "b").place_of(3) == "3 of x.parquet"
+
+
+def test_ids_that_numpy_would_take_for_one_are_refused(tmp_path: Path) -> None:
+    table = pa.table({"id": ["a", "a\0"], "vector": [[1.0], [2.0]]})
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pytest.raises(InputError, match="a NUL character"):
+        open_table(tmp_path / "x.parquet").whole()
+
+
+def test_addresses_that_are_none(tmp_path: Path) -> None:
+    for where in ("http://x/y", "file://", "://", "foo bar://x"):
+        assert f"{where}: it is no address that can be read" in refused(where)
+    assert "Embedded NUL" in refused(f"{tmp_path}/a\0b")
+
+
 def test_what_changes_while_it_is_read_is_refused(tmp_path: Path, vectors: np.ndarray) -> None:
     folder = write_folder(tmp_path / "t", vectors, names_of(N))
     table = open_table(folder)

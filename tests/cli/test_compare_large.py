@@ -101,10 +101,15 @@ def refused(*arguments: str) -> str:
     return err
 
 
+AUTO = ("--trees", "auto")
+
+
 def test_faults_are_one_line(folders: list[str], tmp_path: Path) -> None:
     assert "--plot needs all rows in memory" in refused(*folders, *SMALL, "--plot", "x.png")
     assert "compare two at a time" in refused(*folders, folders[0], *SMALL)
-    assert "--memory is 'much': give a size" in refused(*folders, "--memory", "much")
+    for size in ("much", "0", "nan", "9" * 400 + "GB", "99999999TB", "0.1B"):
+        assert f"--memory is '{size[:40]}': give a size" in refused(*folders, "--memory", size)
+    assert "--trees needs all rows in memory" in refused(*folders, "--anchors", "60", *AUTO)
     assert "is too small for trees of 150 leaves" in refused(*folders, *SMALL, "--memory", "1MB")
     assert "there are no .parquet or" in refused(f"{folders[0]}/*.arrow", folders[1])
     a, _ = two_sets(N)

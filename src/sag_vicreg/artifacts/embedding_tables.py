@@ -20,7 +20,7 @@ from sag_vicreg.artifacts.table_files import (
     find_files,
     one_line,
 )
-from sag_vicreg.artifacts.tables import as_text, find_columns, vectors_of
+from sag_vicreg.artifacts.tables import as_text, find_columns, text_array, vectors_of
 from sag_vicreg.door import check_memory
 from sag_vicreg.errors import InputError
 from sag_vicreg.machine import release_memory, resident_bytes
@@ -137,7 +137,9 @@ class EmbeddingTable:
         """Say where a row is: its number in its file, and which file that is."""
         path = self._piece_of(row).path
         first = next(piece.start for piece in self.pieces if piece.path == path)
-        return f"{row - first:,} of {PurePosixPath(path).name}"
+        name = PurePosixPath(path).name
+        alike = {piece.path for piece in self.pieces if PurePosixPath(piece.path).name == name}
+        return f"{row - first:,} of {name if len(alike) == 1 else path}"
 
     def _piece_of(self, row: int) -> Piece:
         return next(p for p in self.pieces if p.start <= row < p.start + p.rows)
@@ -150,8 +152,9 @@ class EmbeddingTable:
             vectors = vectors.astype(np.float64)
         if self.id_column is None:
             return Embeddings(vectors)
-        every = [part for piece in self.pieces for ids in self.ids(piece) for part in ids]
-        return Embeddings(vectors, np.array([each.as_py() for each in every], dtype=np.str_))
+        every = (ids for piece in self.pieces for ids in self.ids(piece))
+        texts = [text for ids in every for text in ids.to_pylist()]
+        return Embeddings(vectors, text_array(texts, self.id_column))
 
     def _read(
         self, piece: Piece, columns: tuple[str, ...], rows: int

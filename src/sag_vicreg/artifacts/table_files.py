@@ -6,6 +6,7 @@ so that work over them can be shared out and its results put together in one ord
 """
 
 import fnmatch
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -70,14 +71,16 @@ def find_files(where: str) -> tuple["FileSystem", list[str]]:
     with ``*``, ``?`` and ``[...]`` in any part of it. What begins with a dot or an underscore is
     skipped, as engines that write such folders keep their own files under such names.
     """
-    from pyarrow.fs import FileSelector, FileSystem, FileType
+    from pyarrow.fs import FileSystem, FileType, LocalFileSystem
 
     with one_line(where):
         if "://" in where:
-            system, path = FileSystem.from_uri(where)
+            try:
+                system, path = FileSystem.from_uri(where)
+            except ValueError as error:
+                raise InputError(f"it is no address that can be read ({error})") from error
         else:
-            system, path = FileSystem.from_uri(Path(where).absolute().as_uri())
-            path = Path(where).absolute().as_posix()
+            system, path = LocalFileSystem(), Path(where).absolute().as_posix()
         parts = PurePosixPath(path).parts
         wild = next((k for k, part in enumerate(parts) if set(part) & set("*?[")), None)
         root = path if wild is None else PurePosixPath(*parts[:wild]).as_posix()
@@ -87,16 +90,34 @@ def find_files(where: str) -> tuple["FileSystem", list[str]]:
         if info.type == FileType.NotFound:
             raise InputError("there is no such file or folder")
         found = [
-            entry.path
-            for entry in system.get_file_info(FileSelector(root, recursive=True))
-            if entry.type == FileType.File
-            and _is_data(PurePosixPath(entry.path).relative_to(root))
-            and (wild is None or fnmatch.fnmatchcase(entry.path, PurePosixPath(path).as_posix()))
+            each
+            for each in _files_below(system, root)
+            if _is_data(PurePosixPath(each).relative_to(root))
+            and (wild is None or fnmatch.fnmatchcase(each, PurePosixPath(path).as_posix()))
         ]
         if not found:
             kind = "in this folder" if wild is None else "of such a name"
             raise InputError(f"there are no {' or '.join(SUFFIXES)} files {kind}")
         return system, sorted(found)
+
+
+def _files_below(system: "FileSystem", root: str) -> Iterator[str]:
+    """Yield the files of a folder and of those in it; a link that leads back is not followed."""
+    from pyarrow.fs import FileSelector, FileType, LocalFileSystem
+
+    if not isinstance(system, LocalFileSystem):
+        entries = system.get_file_info(FileSelector(root, recursive=True))
+        yield from (entry.path for entry in entries if entry.type == FileType.File)
+        return
+    seen = set()
+    for folder, inner, names in os.walk(root, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:
+            inner.clear()
+            continue
+        seen.add(real)
+        paths = (Path(folder, name) for name in names)
+        yield from (path.as_posix() for path in paths if path.is_file())
 
 
 def _is_data(path: PurePosixPath) -> bool:

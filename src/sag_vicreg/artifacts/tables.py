@@ -153,7 +153,11 @@ def _first_null(column: "pa.ChunkedArray") -> int:
 
 
 def _text_column(table: "pa.Table", name: str) -> Array:
-    texts = as_text(table, name).to_pylist()
+    return text_array(as_text(table, name).to_pylist(), name)
+
+
+def text_array(texts: list[str], name: str) -> Array:
+    """Return the texts of a column as NumPy keeps them."""
     if any("\0" in text for text in texts):  # which ends a text for NumPy, so that two become one
         raise InputError(f"column '{name}' holds a text with a NUL character: replace it")
     return np.array(texts, dtype=np.str_)

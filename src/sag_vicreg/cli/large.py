@@ -122,6 +122,8 @@ def bytes_of(text: str) -> int:
     (2000000000, 1610612736)
     """
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmgt]?)(i?)b?\s*", text.lower())
-    if match is None or float(match[1]) <= 0:
-        raise InputError(f"--memory is '{text}': give a size such as 2GB or 512MB")
-    return int(float(match[1]) * (1024 if match[3] else 1000) ** " kmgt".index(match[2] or " "))
+    unit = 0 if match is None else (1024 if match[3] else 1000) ** " kmgt".index(match[2] or " ")
+    size = 0.0 if match is None else float(match[1]) * unit
+    if not 1 <= size < 2**63:
+        raise InputError(f"--memory is '{text[:40]}': give a size such as 2GB or 512MB")
+    return int(size)
