@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-# Control characters, marks that turn the direction of writing, and halves of characters, which
-# stand for bytes of a file name that are not UTF-8.
+# Control characters, marks that turn the direction of writing, halves of characters, which stand
+# for bytes of a file name that are not UTF-8, and what is no character and no XML may hold.
 _UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sag_vicreg.cli.terminal import print_table
+from sag_vicreg.cli.terminal import open_console, print_table
 
 if TYPE_CHECKING:
     from sag_vicreg.decisions import JoinCheck, SetCheck
@@ -11,11 +11,10 @@ if TYPE_CHECKING:
 
 def print_checks(checks: "Sequence[SetCheck]", join: "JoinCheck | None") -> None:
     """Print one table, a column per file, then how the files join."""
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    console = Console()
+    console = open_console()
     table = Table(title="files", title_justify="left")
     table.add_column("")
     for each in checks:
@@ -25,11 +24,11 @@ def print_checks(checks: "Sequence[SetCheck]", join: "JoinCheck | None") -> None
     print_table(console, table)
     for each in checks:
         for fault in each.faults:
-            console.print(f"[red]refused[/red]  {escape(each.name)}: {fault}", highlight=False)
+            console.print(f"[red]refused[/red]  {escape(f'{each.name}: {fault}')}", highlight=False)
         for note in each.notes:
             console.print(f"note     {escape(note)}", highlight=False)
     if join is not None:
-        console.print(join.sentence(), highlight=False)
+        console.print(escape(join.sentence()), highlight=False)
 
 
 def _lines(checks: "Sequence[SetCheck]") -> dict[str, list[str]]:

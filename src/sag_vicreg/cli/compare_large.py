@@ -9,7 +9,7 @@ import typer
 
 from sag_vicreg.cli.large import warn_of_positions
 from sag_vicreg.cli.reading import short_names, warnings_as_lines
-from sag_vicreg.cli.terminal import print_table
+from sag_vicreg.cli.terminal import open_console, print_table
 
 if TYPE_CHECKING:
     from sag_vicreg.artifacts import EmbeddingTable
@@ -62,13 +62,12 @@ def compare_large(
 def _print(
     found: "TableSimilarity", whole: "ClusterSimilarity | None", names: tuple[str, ...]
 ) -> None:
-    from rich.console import Console
     from rich.markup import escape
 
     from sag_vicreg.cli.compare_tables import titled_table
     from sag_vicreg.structure import table_verdict
 
-    console = Console()
+    console = open_console()
     sizes = " and ".join(str(size) for size in dict.fromkeys(found.dimensions))
     console.print(f"{escape(names[0])}  and  {escape(names[1])}", style="bold", highlight=False)
     console.print(table_verdict(found), highlight=False)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from sag_vicreg.cli.terminal import print_table
+from sag_vicreg.cli.terminal import open_console, print_table
 from sag_vicreg.errors import visible
 from sag_vicreg.scores import COPHENETIC, FOREST, LCA, MISSING, PAPERS_FIVE, measure_of
 
@@ -31,12 +31,11 @@ def print_two(
     matched_by: str,
 ) -> None:
     """Print the verdict, the forest similarity, the paper's five numbers, and what was done."""
-    from rich.console import Console
     from rich.markup import escape
 
     from sag_vicreg.structure import verdict
 
-    console = Console()
+    console = open_console()
     sizes = " and ".join(str(size) for size in dict.fromkeys(found.dimensions))
     console.print(f"{escape(names[0])}  and  {escape(names[1])}", style="bold", highlight=False)
     console.print(verdict(found, shared_neighbors=near.shared), highlight=False)
@@ -150,12 +149,11 @@ def _print_context(console: Any, extra: "Context") -> None:
 
 def print_moved(moved: "Movements", naming: "Naming", *, most: int) -> None:
     """Print what moved: branches, classes where there are labels, items."""
-    from rich.console import Console
     from rich.markup import escape
 
     from sag_vicreg.decisions import branch_lines, mover_lines
 
-    console = Console()
+    console = open_console()
     console.print(f"\nWhat moved: {moved.sentence()}.", style="bold", highlight=False)
     console.print(
         f"{moved.unresolved:,} items are in no branch that recurs in 70 % of the first set's trees",
@@ -175,21 +173,18 @@ def print_moved(moved: "Movements", naming: "Naming", *, most: int) -> None:
 
 def print_notes(checks: "Sequence[SetCheck]") -> None:
     """Print what is odd about the files; nothing where nothing is."""
-    from rich.console import Console
-
-    console = Console()
+    console = open_console()
     for note in (note for each in checks for note in each.notes):
         console.print(f"note: {visible(note)}", highlight=False, markup=False)
 
 
 def print_many(found: "Comparisons", score: str, matched_by: str) -> None:
     """Print one score for every two sets."""
-    from rich.console import Console
     from rich.markup import escape
 
     from sag_vicreg.structure import MATRIX_SCORES
 
-    console = Console()
+    console = open_console()
     pair, matrix, key = found.any, found.matrix(score), MATRIX_SCORES[score]
     title = f"{measure_of(key).title}, every two of {len(found.names)} sets"
     table = titled_table(title, "", *map(escape, found.names))

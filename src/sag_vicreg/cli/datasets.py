@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sag_vicreg.cli.terminal import print_table
+from sag_vicreg.cli.terminal import open_console, print_table
 from sag_vicreg.errors import InputError, require_train_extra
 
 app = typer.Typer(invoke_without_command=True)
@@ -32,7 +32,6 @@ def datasets(
     require_train_extra("datasets")
     from dataclasses import asdict
 
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
@@ -48,7 +47,7 @@ def datasets(
     for entry in found:
         where = f"[dim]{escape(entry.problem)}[/]" if entry.problem else escape(entry.where)
         table.add_row(entry.name, entry.summary, where)
-    print_table(Console(), table)
+    print_table(open_console(), table)
 
 
 @app.command()

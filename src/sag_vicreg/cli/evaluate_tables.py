@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sag_vicreg.cli.terminal import print_table
+from sag_vicreg.cli.terminal import open_console, print_table
 from sag_vicreg.evaluation import EvaluationScores
 from sag_vicreg.evaluation.comparison import Group, best_groups
 from sag_vicreg.scores import (
@@ -34,7 +34,7 @@ _BY_LEVEL = [each for each in MEASURES if each in {*BY_LEVEL, *_CHANCE.values()}
 
 def print_one(found: EvaluationScores, name: str, tree: str) -> None:
     """Print one evaluation: scores by level, by number of clusters, and without levels."""
-    console, group = Console(), Group(name, (found,))
+    console, group = open_console(), Group(name, (found,))
     title = f"{escape(name)}, hierarchy {escape(tree)}"
     if len(found.n_classes) == 1:
         _print_by_model(console, [group], title, "", _flat_rows(group))
@@ -63,7 +63,7 @@ def print_one(found: EvaluationScores, name: str, tree: str) -> None:
 
 def print_comparison(groups: Sequence[Group], tree: str) -> None:
     """Print a table per measure: a row per model, averaged over seeds, the best in bold."""
-    console = Console()
+    console = open_console()
     first = groups[0].members[0]
     title = f"hierarchy {escape(tree)}"
     if len(first.n_classes) == 1:

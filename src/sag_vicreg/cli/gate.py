@@ -10,7 +10,7 @@ from sag_vicreg.cli.columns import IdColumn, LabelColumn, TextColumn, VectorColu
 from sag_vicreg.cli.deciding import Geometry, Items, Seed, Trees, settings_of
 from sag_vicreg.cli.large import Memory, read_to_decide
 from sag_vicreg.cli.reading import join_files, short_names, warnings_as_lines
-from sag_vicreg.cli.terminal import print_table
+from sag_vicreg.cli.terminal import open_console, print_table
 
 if TYPE_CHECKING:
     from sag_vicreg.decisions import Decision
@@ -114,10 +114,9 @@ def gate(
 
 def _print(decision: "Decision", lines: list[str], joined_by: str) -> None:
     """Print the verdict, the table and what moved."""
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    console = open_console()
     style = {"pass": "bold green", "fail": "bold red", "undecided": "bold yellow"}
     console.print(decision.sentence, style=style[decision.outcome], highlight=False, markup=False)
     if decision.caution:

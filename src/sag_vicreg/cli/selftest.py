@@ -9,7 +9,7 @@ import typer
 from sag_vicreg.cli.columns import IdColumn, LabelColumn, VectorColumns
 from sag_vicreg.cli.deciding import Geometry, Items, Seed, Trees, settings_of
 from sag_vicreg.cli.reading import read_files
-from sag_vicreg.cli.terminal import print_table
+from sag_vicreg.cli.terminal import open_console, print_table
 
 
 def selftest(
@@ -32,7 +32,6 @@ def selftest(
     Example: `sag-vicreg selftest old.npy --items 1000`
     """
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     from sag_vicreg.decisions import selftest as plant
@@ -45,7 +44,7 @@ def selftest(
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2))
         return
-    console = Console()
+    console = open_console()
     similarity = found.planted[0].decision.similarity
     table = Table(
         title=f"{file.name}: {similarity.items:,} items, {settings.trees} trees, "

@@ -9,7 +9,7 @@ import typer
 from sag_vicreg.cli.columns import IdColumn, LabelColumn, VectorColumns
 from sag_vicreg.cli.deciding import Geometry, Items, Seed, Trees, settings_of
 from sag_vicreg.cli.reading import read_files
-from sag_vicreg.cli.terminal import print_table
+from sag_vicreg.cli.terminal import open_console, print_table
 
 if TYPE_CHECKING:
     from sag_vicreg.decisions import Sweep
@@ -103,10 +103,9 @@ def sweep(
 
 
 def _print(found: "Sweep") -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    console = open_console()
     console.print(found.sentence(), style="bold", highlight=False, markup=False)
     table = Table()
     for column in ("bytes", "stored as", "gate", "forest", "95 % interval", "shared", "recall@10"):

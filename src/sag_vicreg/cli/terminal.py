@@ -4,11 +4,14 @@ import codecs
 import errno
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from sag_vicreg.errors import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 # Errors of a stream that nobody can write to any more.
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -53,6 +56,17 @@ def prepare_streams() -> None:
 def let_go_of_output() -> None:
     """Send what is still to be written nowhere: at the exit it would fail once more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def open_console() -> "Console":
+    """Return a console that writes out what a terminal would obey, wherever it was read."""
+    from rich.console import Console
+
+    class Visible(Console):
+        def render_str(self, text: str, **options: Any) -> "Text":
+            return super().render_str("\n".join(map(visible, text.split("\n"))), **options)
+
+    return Visible(emoji=False)
 
 
 def print_table(console: "Console", table: "Table") -> None:

@@ -58,8 +58,12 @@ class Naming:
         """Return so many characters of a row's text at most; nothing where there is none."""
         return "" if self.texts is None else shorten(self.texts[row], most)
 
+    def id_of(self, row: int) -> str:
+        """Return the id of a row as it is, for tables."""
+        return f"row {row}" if self.ids is None else str(self.ids[row])
+
     def _name(self, row: int) -> str:
-        return f"row {row}" if self.ids is None else visible(str(self.ids[row]))
+        return visible(self.id_of(row))
 
     def branch(self, branch: Branch) -> str:
         """Call a branch by its main class where it has one, else by what is at its centre."""
@@ -111,16 +115,15 @@ def movers_csv(moved: Movements, naming: Naming) -> str:
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow([*_COLUMNS, *([] if naming.texts is None else ["text"])])
-    plain = Naming(naming.ids)
     for place in np.argsort(-moved.motion, kind="stable"):
         row = moved.rows[place]
         near = [
-            " ".join(plain.item(other) for other in each[place])
+            " ".join(naming.id_of(other) for other in each[place])
             for each in (moved.old_neighbors, moved.new_neighbors)
         ]
         numbers = (moved.motion, moved.similarity, moved.reliability, moved.neighbors_lost)
         label = "" if naming.labels is None else naming.labels[row]
         text = [] if naming.texts is None else [naming.texts[row]]
         moments = (f"{each[place]:.4f}" for each in numbers)
-        writer.writerow([plain.item(row), label, *moments, *near, *text])
+        writer.writerow([naming.id_of(row), label, *moments, *near, *text])
     return table.getvalue()
