@@ -159,7 +159,7 @@ def _check_memory(table: EmbeddingTable, clusters: int, memory: int, threads: in
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _StepSums:
     """What the rows of one piece add to the clusters."""
 
     sums: Floats
@@ -168,7 +168,7 @@ class _Part:
     labels: Labels
 
 
-def _step(piece: Piece, *, table: EmbeddingTable, centres: _Centres, geometry: str) -> _Part:
+def _step(piece: Piece, *, table: EmbeddingTable, centres: _Centres, geometry: str) -> _StepSums:
     """Assign the rows of one piece, and sum them up by cluster."""
     sums, counts = np.zeros_like(centres.fine), np.zeros(len(centres.fine), np.int64)
     squares, labels = 0.0, []
@@ -180,7 +180,7 @@ def _step(piece: Piece, *, table: EmbeddingTable, centres: _Centres, geometry: s
             _add(points, found, sums, counts)
             squares += float(np.einsum("ij,ij->", points, points))
             labels.append(found.astype(np.uint16))
-    return _Part(sums, counts, squares, np.concatenate(labels))
+    return _StepSums(sums, counts, squares, np.concatenate(labels))
 
 
 def _add(points: Floats, labels: Ints, sums: Floats, counts: Ints) -> None:
