@@ -264,3 +264,14 @@ def gate(
     from benchmarks.gate import run
 
     run(repeats=repeats, n=n).report(out)
+
+
+@app.command()
+def switches(out: Out = None) -> None:
+    """Gate switches whose answer is known: roundings, seeds, lengths of training, methods.
+
+    Example: `python -m benchmarks switches --out benchmarks/results/switches.json`
+    """
+    from benchmarks.switches import run
+
+    run().report(out)
