@@ -130,6 +130,9 @@ def test_the_formats_say_what_the_decision_says(failed: Decision, tmp_path: Path
     markdown = decision_markdown(failed)
     assert markdown.startswith("### FAIL: ")
     assert "| linear CKA |" in markdown
+    hostile = decision_markdown(failed, ["i_1 “![x](https://a.example) `a` <img src=x> *b* | c”"])
+    escaped = "- i\\_1 “!\\[x\\](https://a.example) \\`a\\` &lt;img src=x> \\*b\\* \\| c”"
+    assert hostile.splitlines()[-1] == escaped
     suite = ElementTree.fromstring(decision_junit(failed))
     assert suite.attrib["failures"] == "1"
     assert suite.attrib["errors"] == "0"

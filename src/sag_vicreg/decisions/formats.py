@@ -1,5 +1,6 @@
 """A decision for other readers: pull requests, test reports, notebooks."""
 
+import re
 from collections.abc import Sequence
 from html import escape
 from xml.etree import ElementTree
@@ -61,8 +62,8 @@ def decision_html(decision: Decision) -> str:
 
 
 def _plain(text: str) -> str:
-    """Keep names from being read as markup."""
-    return text.replace("|", "\\|").replace("<", "&lt;")
+    """Keep names and texts from being read as markup: no links, no pictures from elsewhere."""
+    return re.sub(r"([\\`*_\[\]|])", r"\\\1", text).replace("<", "&lt;")
 
 
 def sweep_html(found: Sweep) -> str:
