@@ -14,7 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from benchmarks.report import Report, Target
-from sag_vicreg.decisions import Decision, Settings, calibrate, gate
+from sag_vicreg.decisions import ITEMS, Decision, Settings, calibrate, gate
+from sag_vicreg.structure import TREES
 from sag_vicreg.structure.damage import quantise
 
 Floats = npt.NDArray[np.float64]
@@ -24,9 +25,9 @@ CALIBRATED = (2, 3, 4, 5)
 """Seeds behind the floor; OLD has seed 0, and NEW, where it is another seed, 1."""
 
 
-def run(*, trees: int = 100) -> Report:
+def run(*, trees: int = TREES, items: int = ITEMS) -> Report:
     """Gate every switch by the default tolerance and by a floor of other seeds."""
-    settings = Settings(trees=trees)
+    settings = Settings(trees=trees, items=items)
     old = classifier(0)
     floor = calibrate([classifier(seed) for seed in CALIBRATED], settings=settings)
     half = old.astype(np.float16).astype(np.float64)
