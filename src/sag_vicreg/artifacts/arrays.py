@@ -135,9 +135,9 @@ def read_npz(file: BinaryIO, names: ColumnNames) -> Columns:
                 return found
 
         chosen = _choose({name: len(header(name).shape) for name in members}, names)
-        vectors, *rest = (None if name is None else data(name) for name in chosen)
+        vectors, ids, labels, texts = (None if name is None else data(name) for name in chosen)
     assert vectors is not None
-    return vectors, *rest
+    return vectors, ids, labels, texts
 
 
 def read_safetensors(file: BinaryIO, names: ColumnNames) -> Columns:
@@ -148,9 +148,11 @@ def read_safetensors(file: BinaryIO, names: ColumnNames) -> Columns:
     file.seek(0)
     tensors = dict(deserialize(file.read()))
     chosen = _choose({name: len(tensor["shape"]) for name, tensor in tensors.items()}, names)
-    vectors, *rest = (None if name is None else _tensor(name, **tensors[name]) for name in chosen)
+    vectors, ids, labels, texts = (
+        None if name is None else _tensor(name, **tensors[name]) for name in chosen
+    )
     assert vectors is not None
-    return vectors, *rest
+    return vectors, ids, labels, texts
 
 
 def _tensor(name: str, *, dtype: str, shape: list[int], data: bytes) -> Array:
