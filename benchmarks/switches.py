@@ -38,7 +38,8 @@ def run(*, trees: int = TREES, items: int = ITEMS) -> Report:
         f"{CUT_SHORT} epochs instead of {STEPS}": (classifier(0, CUT_SHORT), "fail", "fail"),
         "an autoencoder": (autoencoder(), "fail", "fail"),
     }
-    rows, as_expected = [], 0
+    rows: list[tuple[str, ...]] = []
+    as_expected = 0
     for name, (new, by_tolerance, by_floor) in switches.items():
         one, other = gate(old, new, settings=settings), gate(old, new, floor=floor)
         as_expected += (one.outcome, other.outcome) == (by_tolerance, by_floor)

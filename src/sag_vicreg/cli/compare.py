@@ -223,7 +223,7 @@ def compare(
         if extra is not None:
             content["pairs"][0]["context"] = extra.to_dict()
         if moved is not None:
-            content["pairs"][0]["movements"] = moved.to_dict(**naming.columns(), count=movers)
+            content["pairs"][0]["movements"] = naming.to_dict(moved, count=movers)
         typer.echo(json.dumps(content, indent=2, allow_nan=False))
     else:
         if len(files) == 2:

@@ -103,7 +103,7 @@ def gate(
         content = decision.to_dict() | {
             "matched_by": joined.by,
             "checks": [each.to_dict() for each in checks],
-            "movements": decision.moved.to_dict(**naming.columns()),
+            "movements": naming.to_dict(decision.moved),
         }
         typer.echo(json.dumps(content, indent=2, allow_nan=False))
     else:

@@ -3,6 +3,7 @@
 import csv
 import io
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -40,9 +41,9 @@ class Naming:
         first = joined.sets[0]
         return cls(first.ids, first.labels, joined.texts)
 
-    def columns(self) -> dict[str, Names | None]:
-        """Return what :meth:`Movements.to_dict` names items by."""
-        return {"ids": self.ids, "labels": self.labels, "texts": self.texts}
+    def to_dict(self, moved: Movements, *, count: int | None = 20) -> dict[str, Any]:
+        """Return what JSON can hold of what moved, items called as here."""
+        return moved.to_dict(ids=self.ids, labels=self.labels, texts=self.texts, count=count)
 
     def item(self, row: int) -> str:
         """Call a row by its id and, where there is one, its text."""
