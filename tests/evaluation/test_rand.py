@@ -145,17 +145,18 @@ def test_bad_input_is_refused_in_one_line(change: dict, message: str) -> None:
 
 def test_clusterings_are_computed_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """How sums are split over threads decides their last bits, and those the clusters."""
+    from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_info, threadpool_limits
 
-    from sag_vicreg.evaluation import spectral
+    from sag_vicreg.evaluation.spectral import spectral_clusterings
 
     seen = []
 
-    def kmeans(points: np.ndarray, count: int, seed: int) -> np.ndarray:
+    def kmeans(means: KMeans, points: np.ndarray) -> np.ndarray:
         seen.append(max(pool["num_threads"] for pool in threadpool_info()))
-        return np.arange(len(points)) % count
+        return np.arange(len(points)) % means.n_clusters
 
-    monkeypatch.setattr(spectral, "_kmeans", kmeans)
+    monkeypatch.setattr(KMeans, "fit_predict", kmeans)
     with threadpool_limits(2):
-        spectral.spectral_clusterings(clustered(100, 0.5)[0], [5, 10], n_neighbors=10, seed=0)
+        spectral_clusterings(clustered(100, 0.5)[0], [5, 10], n_neighbors=10, seed=0)
     assert seen == [1, 1]

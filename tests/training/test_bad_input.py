@@ -19,8 +19,8 @@ from sag_vicreg.cli import app
 from sag_vicreg.errors import InputError, TrainingStopped
 from sag_vicreg.losses import LossTerms
 from sag_vicreg.recipes import Recipe
-from sag_vicreg.training import checkpoint, train
-from sag_vicreg.training.checkpoint import CheckpointStore
+from sag_vicreg.training import train
+from sag_vicreg.training.checkpoint import CheckpointStore, seal
 
 MakeRecipe = Callable[..., Recipe]
 
@@ -44,7 +44,7 @@ def checkpoint_of(run: Run) -> Path:
 def write_checkpoint(content: dict[str, Any], path: Path) -> None:
     """Write what somebody might who knows of the checksum."""
     torch.save(content, path)
-    checkpoint._seal(path)
+    seal(path)
 
 
 COMMANDS = {

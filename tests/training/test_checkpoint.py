@@ -13,8 +13,8 @@ from safetensors.torch import load_file
 from sag_vicreg.artifacts import Run
 from sag_vicreg.errors import InputError
 from sag_vicreg.recipes import Recipe
-from sag_vicreg.training import checkpoint, train
-from sag_vicreg.training.checkpoint import CheckpointStore, DamagedCheckpointError
+from sag_vicreg.training import train
+from sag_vicreg.training.checkpoint import CheckpointStore, DamagedCheckpointError, seal
 
 MakeRecipe = Callable[..., Recipe]
 
@@ -148,7 +148,7 @@ def test_tampered_optimiser_state_is_one_line(
     content = torch.load(path, weights_only=True)
     tamper(content["optimizer"])
     torch.save(content, path)
-    checkpoint._seal(path)  # as somebody would who knows of it
+    seal(path)  # as somebody would who knows of it
     with pytest.raises(InputError, match="does not hold the state of this recipe's optimiser") as e:
         train(tiny_recipe(), stopped.folder, resume=True)
     assert "\n" not in str(e.value)

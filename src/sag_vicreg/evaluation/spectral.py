@@ -50,19 +50,23 @@ def spectral_clusterings(
     to the point nearest to it outside, and their number is reported.
     """
     wanted = sorted(set(counts))
-    from sklearn.cluster import KMeans  # noqa: F401 - a library is limited only once it is loaded
+    from sklearn.cluster import KMeans  # first of all: a library is limited only once it is loaded
+    from sklearn.exceptions import ConvergenceWarning
 
     # How a sum is split over threads decides its last bits, those decide where k-means starts, and
     # that the clusters.
     with threadpool_limits(1):
         graph = knn_graph(vectors, n_neighbors)
         graph, components = connect(graph, vectors)
-    with threadpool_limits(1):  # again, for what the search of neighbours has loaded
+    labels: dict[int, Ints] = {}
+    # Again, for what the search of neighbours has loaded.
+    with threadpool_limits(1), warnings.catch_warnings():
+        # Fewer distinct points than clusters leave some clusters empty; the scores show it.
+        warnings.simplefilter("ignore", ConvergenceWarning)
         embedding = _eigenvectors(graph, wanted[-1], seed)
-        labels = {
-            count: _kmeans(embedding[:, :count], count, seed)
-            for count in track(wanted, "spectral clustering")
-        }
+        for count in track(wanted, "spectral clustering"):
+            means = KMeans(count, n_init=_RESTARTS, random_state=seed)
+            labels[count] = means.fit_predict(embedding[:, :count]).astype(np.int64)
     return Clusterings(labels, components)
 
 
@@ -135,14 +139,3 @@ def _eigenvectors(graph: sparse.csr_array, count: int, seed: int) -> NDArray[np.
         values, vectors = eigsh(scaled, k=count, which="LA", v0=start, tol=1e-6)
     smoothest: NDArray[np.float64] = vectors[:, np.argsort(-values)] * root[:, None]
     return smoothest
-
-
-def _kmeans(points: NDArray[np.float64], count: int, seed: int) -> Ints:
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings():
-        # Fewer distinct points than clusters leave some clusters empty; the scores show it.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        labels: Ints = KMeans(count, n_init=_RESTARTS, random_state=seed).fit_predict(points)
-    return labels.astype(np.int64)

@@ -96,7 +96,7 @@ class CheckpointStore:
         try:
             with atomic_path(path) as temporary:
                 torch.save(content, temporary)
-                _seal(temporary)
+                seal(temporary)
         except (InputError, RuntimeError) as error:
             # torch's writer reports a full disk as a RuntimeError.
             reason = first_line(error.__cause__ or error)
@@ -144,7 +144,7 @@ class CheckpointStore:
         return dict(sorted(steps.items(), key=lambda item: item[1], reverse=True))
 
 
-def _seal(path: Path) -> None:
+def seal(path: Path) -> None:
     """Put the checksum of a file behind it."""
     with path.open("r+b") as file:
         digest = _sha256(file, path.stat().st_size)
