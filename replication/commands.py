@@ -13,7 +13,7 @@ from replication.replicate import replicate, stage_target
 from replication.stages import STAGES, STEPS
 from replication.study import Study
 from replication.study_page import BEGIN
-from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.errors import InputError, check_name
 from sag_vicreg.reproduce import SUFFIXES, Campaign, Store, WorkerPool, parse_options
 
 
@@ -105,8 +105,7 @@ def _campaign(given: argparse.Namespace, workers: WorkerPool, style: str = "mark
 def _stages(given: argparse.Namespace) -> bool:
     names = given.stages or list(STAGES)
     for name in names:
-        if name not in STAGES:
-            raise unknown_name("stage", name, STAGES)
+        check_name("stage", name, STAGES)
     workers = WorkerPool(given.jobs, given.cluster, parse_options(given.cluster_option))
     campaign = _campaign(given, workers, given.format)
     if given.dry_run:
@@ -120,8 +119,7 @@ def _stages(given: argparse.Namespace) -> bool:
 def _study(given: argparse.Namespace) -> bool:
     names = given.contenders or SCREENED
     for name in names:
-        if name not in CONTENDERS:
-            raise unknown_name("contender", name, CONTENDERS)
+        check_name("contender", name, CONTENDERS)
     study = Study(_campaign(given, WorkerPool(given.jobs)), Places(given.published))
     if given.publish:
         read_page(study.places.page("study"), BEGIN)

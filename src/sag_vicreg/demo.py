@@ -24,7 +24,7 @@ from sag_vicreg.artifacts import (
     read_scores,
     write_json,
 )
-from sag_vicreg.errors import unknown_name
+from sag_vicreg.errors import check_name
 from sag_vicreg.evaluation import evaluate
 from sag_vicreg.hierarchy import load_hierarchy
 from sag_vicreg.recipes import load_recipe
@@ -96,8 +96,7 @@ def run_demo(out: Path, *, scale: str = "cpu", console: Console | None = None) -
     console
         Where headings and tables go; the terminal by default.
     """
-    if scale not in OVERRIDES:
-        raise unknown_name("scale of the demo", scale, OVERRIDES)
+    check_name("scale of the demo", scale, OVERRIDES)
     console = console or Console()
     models = [_train(out, method, half, scale, console) for method in METHODS for half in HALVES]
     tests = [_embed(model, "test") for model in models]

@@ -2,7 +2,7 @@
 
 import importlib.util
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
 # Control characters, marks that turn the direction of writing, halves of characters, which stand
@@ -64,6 +64,12 @@ def unknown_name(
     hint = f" did you mean '{near[0]}'?" if near else ""
     rest = f"Valid: {', '.join(names)}" if listed_by is None else f"{listed_by} has them all"
     return InputError(f"unknown {kind} '{name}':{hint} {rest}")
+
+
+def check_name(kind: str, name: str, valid: Collection[str]) -> None:
+    """Refuse a name that is not among the valid ones."""
+    if name not in valid:
+        raise unknown_name(kind, name, valid)
 
 
 def first_line(error: BaseException) -> str:

@@ -6,7 +6,7 @@ loaded, and :class:`~sag_vicreg.pairing.RandomWalkPairing`, which means them.
 
 from typing import Literal, TypedDict, Unpack, get_args
 
-from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.errors import InputError, check_name
 
 Around = Literal["view", "own_view"]
 ScaleOver = Literal["batch", "neighbors"]
@@ -39,8 +39,7 @@ def check_walk(**options: Unpack[WalkOptions]) -> None:
             raise InputError(f"{name} is {options[name]}: it is a share, 0 to 1")
     if options["memory"] < 0:
         raise InputError(f"memory is {options['memory']}: 0 is none, else so many rows are kept")
-    if options["partners"] not in get_args(Partners):
-        raise unknown_name("partners", options["partners"], get_args(Partners))
+    check_name("partners", options["partners"], get_args(Partners))
     if options["stay_home"] and options["around"] == "own_view":
         raise InputError(
             "stay_home asks whether the own view is nearest, and around own_view it always is: "

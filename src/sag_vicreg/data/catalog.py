@@ -15,7 +15,7 @@ from sag_vicreg.data.decode import decode_squares
 from sag_vicreg.data.resize import resize_squares
 from sag_vicreg.data.sources.records import Records, Request
 from sag_vicreg.data.splits import SPLITS, Classes, balanced_subset, class_indices
-from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.errors import InputError, check_name, unknown_name
 from sag_vicreg.progress import track
 from sag_vicreg.published import PUBLISHED_SIZE
 from sag_vicreg.recipes import DATASETS, DatasetEntry, find_dataset
@@ -71,8 +71,7 @@ def load_dataset(
     >>> data.images.shape, data.labels.max().item()
     (torch.Size([96, 3, 32, 32]), 23)
     """
-    if split not in SPLITS:
-        raise unknown_name("split", split, SPLITS)
+    check_name("split", split, SPLITS)
     if image_size is not None and image_size < 1:
         raise InputError(f"image_size is {image_size}: ask for at least 1")
     if seed < 0:

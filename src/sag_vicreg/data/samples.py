@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sag_vicreg.data.catalog import load_dataset
 from sag_vicreg.data.views import VIEW_KINDS, denormalize, make_views
-from sag_vicreg.errors import unknown_name
+from sag_vicreg.errors import check_name
 
 Images = NDArray[np.uint8]
 
@@ -35,8 +35,7 @@ def sample_images_and_views(
     names, groups
         Class names, and under each heading one list of uint8 images (h, w, 3) per class.
     """
-    if kind not in VIEW_KINDS:
-        raise unknown_name("kind of views", kind, VIEW_KINDS)
+    check_name("kind of views", kind, VIEW_KINDS)
     data = load_dataset(name, root=root, split=split, seed=seed, resident=False)
     present = np.unique(data.labels.numpy())
     chosen = present[np.linspace(0, len(present) - 1, min(rows, len(present))).round().astype(int)]

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.errors import InputError, check_name
 from sag_vicreg.evaluation.levels import labelled_sets
 from sag_vicreg.evaluation.neighbors import nearest
 from sag_vicreg.hierarchy import Hierarchy
@@ -98,8 +98,7 @@ def hierarchical_knn(
     >>> hierarchical_knn(vectors, labels, vectors, labels, shapes, k=1).accuracy[-1]
     1.0
     """
-    if vote not in get_args(Vote):
-        raise unknown_name("vote", vote, get_args(Vote))
+    check_name("vote", vote, get_args(Vote))
     if not 0 < temperature < math.inf:
         raise InputError(f"temperature is {temperature}: it must be above 0 and finite")
     keys, key_labels, queries, query_labels = labelled_sets(

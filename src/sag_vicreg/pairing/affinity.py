@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from sag_vicreg.distributed import check_finite, check_rows, full_precision, working_views
-from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.errors import InputError, check_name
 from sag_vicreg.walk_options import Around, ScaleOver
 
 _SMALLEST_SCALE = 1e-7
@@ -108,8 +108,7 @@ def check_kernel(*, k: int, percentile: float, scale_over: str, around: str) -> 
     if not 0 <= percentile <= 100:
         raise InputError(f"percentile is {percentile}: it must lie in 0 to 100")
     for name, value, valid in (("scale_over", scale_over, ScaleOver), ("around", around, Around)):
-        if value not in get_args(valid):
-            raise unknown_name(name, value, get_args(valid))
+        check_name(name, value, get_args(valid))
 
 
 @torch.no_grad()

@@ -11,7 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.errors import InputError, check_name, unknown_name
 from sag_vicreg.recipes.datasets import DATASETS, PACKAGED_DATASETS
 from sag_vicreg.recipes.method_sections import METHODS, PackagedRecipe
 from sag_vicreg.recipes.yaml_text import merge, parse_yaml
@@ -38,8 +38,7 @@ def recipe_names() -> tuple[str, ...]:
 
 def packaged_recipe(name: str, scale: str) -> dict[str, Any]:
     """Merge the fragments that make up a packaged recipe."""
-    if scale not in SCALES:
-        raise unknown_name("scale", scale, SCALES)
+    check_name("scale", scale, SCALES)
     dataset, _, last = name.partition("/")
     if dataset not in PACKAGED_DATASETS or last not in RECIPES:
         raise unknown_recipe(name)

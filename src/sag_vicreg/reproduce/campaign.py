@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sag_vicreg.artifacts import Result, write_text
-from sag_vicreg.errors import require_train_extra, unknown_name
+from sag_vicreg.errors import check_name, require_train_extra
 from sag_vicreg.reproduce.estimate import seconds_of, steps_of
 from sag_vicreg.reproduce.forests import complete_forests
 from sag_vicreg.reproduce.formats import SUFFIXES, render
@@ -44,8 +44,7 @@ class Campaign:
     style: str = "markdown"
 
     def __post_init__(self) -> None:
-        if self.style not in SUFFIXES:
-            raise unknown_name("format", self.style, SUFFIXES)
+        check_name("format", self.style, SUFFIXES)
 
     def work(self, evaluations: Sequence[Evaluation]) -> None:
         """Train and evaluate what is missing; add forests to results that were made without."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.errors import InputError, check_name
 from sag_vicreg.recipes import DATASET_LABELS
 from sag_vicreg.scores import (
     CLUSTER_COUNTS,
@@ -85,8 +85,7 @@ class Declaration:
         ``pretrain`` names training sets of tables 4 and 5 (``cifar100``, ``imagenet1k``), where
         the evaluated dataset stays the same; everywhere else ``datasets`` names the settings.
         """
-        if images not in ("test", "train"):
-            raise unknown_name("choice of --images", images, ("test", "train"))
+        check_name("choice of --images", images, ("test", "train"))
         if images == "train" and self.evaluation == "levels":
             raise InputError(
                 f"{self.name} classifies test images by training images: --images train belongs "
@@ -99,8 +98,7 @@ class Declaration:
             )
         names = list(pretrain) or list(datasets) or [self.default]
         for name in names:
-            if name not in self.settings:
-                raise unknown_name(f"dataset for {self.name}", name, self.settings)
+            check_name(f"dataset for {self.name}", name, self.settings)
         chosen = [self.settings[name] for name in names]
         for setting in chosen:
             if pretrain and datasets and setting.images.dataset not in datasets:
@@ -113,8 +111,7 @@ class Declaration:
     def choose_methods(self, methods: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the methods a user asks for, in the table's own order; all of them if none."""
         for method in methods:
-            if method not in self.methods:
-                raise unknown_name(f"method for {self.name}", method, self.methods)
+            check_name(f"method for {self.name}", method, self.methods)
         return tuple(m for m in self.methods if not methods or m in methods)
 
 
@@ -223,6 +220,5 @@ DECLARATIONS = {
 
 def declaration(name: str) -> Declaration:
     """Look a table or figure up by name."""
-    if name not in DECLARATIONS:
-        raise unknown_name("table or figure", name, DECLARATIONS)
+    check_name("table or figure", name, DECLARATIONS)
     return DECLARATIONS[name]

@@ -11,7 +11,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from sag_vicreg.artifacts import Result, Run
-from sag_vicreg.errors import InputError, require_train_extra, unknown_name
+from sag_vicreg.errors import InputError, check_name, require_train_extra
 from sag_vicreg.figures.centroids import Centroids
 from sag_vicreg.figures.data import SUFFIX, FigureData
 from sag_vicreg.figures.pairs import ImagePairs
@@ -169,10 +169,8 @@ NUMBERS = {
 
 def figure_name(name: str) -> str:
     """Return the figure of this name or printed number; refuse what is neither."""
-    found = NUMBERS.get(name, name)
-    if found not in COMPUTED and found not in FROM_RESULTS:
-        raise unknown_name("figure", name, [*COMPUTED, *FROM_RESULTS, *NUMBERS])
-    return found
+    check_name("figure", name, [*COMPUTED, *FROM_RESULTS, *NUMBERS])
+    return NUMBERS.get(name, name)
 
 
 def draw_figure(name: str, sources: FigureSources, *, keep: Path | None = None) -> Figure:

@@ -11,7 +11,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.errors import InputError, check_name
 from sag_vicreg.reproduce.scheduler import Executor, Future
 
 CLUSTERS = ("slurm", "local")
@@ -91,8 +91,7 @@ class ClusterExecutor:
     def __init__(self, folder: Path, cluster: str, options: Mapping[str, Any]) -> None:
         import submitit
 
-        if cluster not in CLUSTERS:
-            raise unknown_name("cluster", cluster, CLUSTERS)
+        check_name("cluster", cluster, CLUSTERS)
         try:
             self._executor = submitit.AutoExecutor(folder=folder, cluster=cluster)
             self._executor.update_parameters(**options)

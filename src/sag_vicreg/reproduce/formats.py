@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from sag_vicreg.errors import unknown_name
+from sag_vicreg.errors import check_name
 from sag_vicreg.reproduce.tables import Row, Table
 from sag_vicreg.scores import Score
 
@@ -158,6 +158,5 @@ SUFFIXES = {"markdown": ".md", "csv": ".csv", "latex": ".tex"}
 
 def render(table: Table, style: str) -> str:
     """Render ``table`` as ``markdown``, ``csv`` or ``latex``."""
-    if style not in _FORMATS:
-        raise unknown_name("format", style, _FORMATS)
+    check_name("format", style, _FORMATS)
     return _FORMATS[style](table)

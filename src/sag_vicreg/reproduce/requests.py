@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from sag_vicreg.artifacts import Result
-from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.errors import InputError, check_name
 from sag_vicreg.recipes import METHOD_LABELS, SCALES
 from sag_vicreg.recipes.yaml_text import parse_option
 from sag_vicreg.reproduce.campaign import Target
@@ -57,8 +57,7 @@ class Choices:
     overrides: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        if self.scale not in SCALES:
-            raise unknown_name("scale", self.scale, SCALES)
+        check_name("scale", self.scale, SCALES)
         if self.seeds < 1:
             raise InputError(f"--seeds is {self.seeds}: at least one seed is needed")
 
@@ -95,8 +94,7 @@ def plan_targets(
     At the CPU scale recipes take the learning rates that a search among ``results`` has chosen.
     """
     for name in names:
-        if name not in TARGETS:
-            raise unknown_name("table or figure", name, TARGETS)
+        check_name("table or figure", name, TARGETS)
     return [
         _overhead(choices) if name == OVERHEAD else request_table(name, choices, results)
         for name in names
@@ -170,8 +168,7 @@ def _rates(planned: Planned) -> str:
 def _overhead(choices: Choices) -> Target:
     choices.refuse_all_but(("scale", "datasets", "methods", "seeds"), OVERHEAD)
     for method in choices.methods:
-        if method not in INVARIANCE:
-            raise unknown_name("method of overhead", method, INVARIANCE)
+        check_name("method of overhead", method, INVARIANCE)
     datasets = choices.datasets or ["imagenet1k" if choices.scale == "paper" else "cifar100"]
 
     def tables(known: Mapping[str, Result]) -> list[Table]:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from sag_vicreg.data.views.view import ViewDraw, ViewRecipe
-from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.errors import InputError, check_name
 from sag_vicreg.published import CROP_SCALES, LOCAL_CROP_SCALE, PUBLISHED_SIZE
 
 # Up to here SimCLR halves its colour changes, as its authors do on CIFAR.
@@ -100,8 +100,7 @@ def make_views(
         DINO's small crops: how many, of what size (by default 96/224 of the image, to a multiple
         of 4), and how much of the image they cover.
     """
-    if kind not in VIEW_KINDS:
-        raise unknown_name("kind of views", kind, VIEW_KINDS)
+    check_name("kind of views", kind, VIEW_KINDS)
     plain = ViewRecipe(image_size, crop_scale or CROP_SCALES[kind])
     if kind == "crop":
         return Views((plain,))
