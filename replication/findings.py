@@ -46,7 +46,7 @@ from sag_vicreg.scores import PAPERS_FIVE, Score, titles
 ROWS = (*METHODS, DEFAULT)
 Results = Mapping[str, Result]
 Groups = Mapping[str, Sequence[Result]]
-"""What a row of a table is called to its finished results, one a seed."""
+"""What a row of a table is called to its finished results, one per seed."""
 PAPERS_SCORES = titles(PAPERS_FIVE, "short")
 STRUCTURE_SCORES = {**FORESTS, **PAPERS_SCORES}
 _MEASURES = (
@@ -59,7 +59,7 @@ _HALF_SAMPLE_COLUMNS = tuple(Column(key, heading) for key, heading in PAPERS_SCO
 
 
 def search_table(results: Results) -> Table:
-    """k-NN accuracy of every trial: a column a rate, the chosen one best in its row."""
+    """k-NN accuracy of every trial: a column per rate, and which one was chosen."""
     trials = finished(search_evaluations(DATASET, METHODS), results)
     rates = sorted({rate_of(trial) for trial in trials})
     rows = []

@@ -36,8 +36,8 @@ END = "<!-- generated: end -->"
 FOLDER = "replication"
 ALTERNATIVES = {
     "trend": "Literal SAG-VICReg minus VICReg by length of training",
-    "rand-levels": "Rand index by level of the class hierarchy, one line a method",
-    "rand-clusters": "Rand index by number of clusters, one line a method",
+    "rand-levels": "Rand index by level of the class hierarchy, one line per method",
+    "rand-clusters": "Rand index by number of clusters, one line per method",
 }
 
 
@@ -95,7 +95,7 @@ def _has_trend(results: Results) -> bool:
 
 def _ablation(results: Results) -> list[str]:
     tuned = tuned_by(results)
-    # The unchanged recipe is stage 2's: alone it is no ablation.
+    # The unchanged recipe is stage 2's: alone it is not an ablation.
     changed = [e for factor in ABLATIONS if factor != UNCHANGED for e in ablation(tuned, factor)]
     if not finished(changed, results):
         return []

@@ -84,7 +84,7 @@ class DemoModel:
         return self.run.embedding_file("shapes", split, "first")
 
 
-def run_demo(out: Path, *, scale: str = "cpu", console: Console | None = None) -> Path:
+def run_demo(out: Path, *, scale: str = "cpu") -> Path:
     """Run the demo in ``out`` and return the path of its page; what is finished is not done again.
 
     Parameters
@@ -93,11 +93,9 @@ def run_demo(out: Path, *, scale: str = "cpu", console: Console | None = None) -
         Folder of the four runs and of ``report.html``.
     scale
         ``cpu`` (minutes) or ``smoke`` (seconds, to see that everything works).
-    console
-        Where headings and tables go; the terminal by default.
     """
     check_name("scale of the demo", scale, OVERRIDES)
-    console = console or Console()
+    console = Console()
     models = [_train(out, method, half, scale, console) for method in METHODS for half in HALVES]
     tests = [_embed(model, "test") for model in models]
     results = [_evaluate(model, test) for model, test in zip(models, tests, strict=True)]
@@ -249,24 +247,24 @@ def _who_is_ahead(forests: Sequence[float], results: Sequence[ScoreFile]) -> str
 
 def _commands(out: Path, models: Sequence[DemoModel]) -> list[str]:
     """List what the demo did as single commands, in their order."""
-    folders = [str(model.run.folder) for model in models]
-    lines = [model.command for model in models]
     options = ["--dataset", "shapes", "--classes", "first"]
     voters = [*options, "--split", "train", "--max-images", str(VOTERS)]
-    for split, chosen in (("test", options), ("train", voters)):
-        for model in models:
-            words = ["embed", str(model.run.folder), *chosen, "--out", str(model.embeddings(split))]
-            lines.append(shlex.join(["sag-vicreg", *words]))
-    for first, second in zip(models[::2], models[1::2], strict=True):
-        files = [str(model.embeddings("test")) for model in (first, second)]
-        options = ["--half-samples", str(HALF_SAMPLES)]
-        lines.append(shlex.join(["sag-vicreg", "compare", *files, *options]))
-    counts = ",".join(map(str, CLUSTERS))
-    lines += [
-        shlex.join(["sag-vicreg", "evaluate", each, "--clusters", counts, "--probe-seeds", "1"])
-        for each in folders
+    scoring = ["--clusters", ",".join(map(str, CLUSTERS)), "--probe-seeds", "1"]
+    halves = ["--half-samples", str(HALF_SAMPLES)]
+    runs = {str(model.run.folder): model for model in models}
+    commands = [
+        *(
+            ["embed", folder, *chosen, "--out", str(model.embeddings(split))]
+            for split, chosen in (("test", options), ("train", voters))
+            for folder, model in runs.items()
+        ),
+        *(
+            ["compare", *(str(model.embeddings("test")) for model in pair), *halves]
+            for pair in zip(models[::2], models[1::2], strict=True)
+        ),
+        *(["evaluate", folder, *scoring] for folder in runs),
+        ["report", str(out / "runs"), "--out", str(out / "report.html")],
     ]
-    lines.append(
-        shlex.join(["sag-vicreg", "report", str(out / "runs"), "--out", str(out / "report.html")])
-    )
-    return lines
+    return [model.command for model in models] + [
+        shlex.join(["sag-vicreg", *words]) for words in commands
+    ]

@@ -16,7 +16,7 @@ def core_count() -> int:
 
 
 def thread_count() -> int:
-    """Threads to use: ``OMP_NUM_THREADS`` where it is set, else one a core."""
+    """Threads to use: ``OMP_NUM_THREADS`` where it is set, else one per core."""
     # OpenMP takes a list, a number for each level of nesting; the first is the outermost.
     wanted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     return int(wanted) if wanted.isdecimal() and int(wanted) > 0 else core_count()

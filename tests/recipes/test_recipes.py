@@ -253,7 +253,7 @@ def test_an_unknown_recipe_names_the_nearest(name: str, message: str) -> None:
 
 
 def test_the_scale_is_no_override() -> None:
-    with pytest.raises(InputError, match=r"scale is no key to override.*--scale cpu"):
+    with pytest.raises(InputError, match=r"scale cannot be overridden.*--scale cpu"):
         load_recipe("cifar100/vicreg", overrides=["scale=cpu"])
 
 

@@ -156,7 +156,7 @@ def _group_names(given: Sequence[str | None], opened: Sequence[Input]) -> list[s
     families: dict[Any, list[int]] = {}
     for place, (name, each) in enumerate(zip(given, opened, strict=True)):
         families.setdefault(place if name is not None else _family(each, place), []).append(place)
-    # Two seeds of one recipe would count as one: such are no family but inputs of their own.
+    # Two seeds of one recipe would count as one: they are not a family but inputs of their own.
     groups: list[list[int]] = []
     for members in families.values():
         seeds = {r.seed for m in members if (r := opened[m].recipe) is not None}

@@ -109,7 +109,7 @@ def evaluate(
     Warns
     -----
     UserWarning
-        If training and test set share ids: the scores are then no test.
+        If training and test set share ids: the scores then test nothing.
     """
     if test.labels is None:
         raise InputError("the test embeddings have no labels: evaluation needs one per point")

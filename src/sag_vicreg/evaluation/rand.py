@@ -107,7 +107,7 @@ def rand_index(
         The class tree. A level's number of clusters is the number of its classes that occur.
     cluster_counts
         Numbers of clusters to compare with the finest level. Default: 20, 40, ..., 200, those of
-        them that leave at least two points a cluster.
+        them that leave at least two points per cluster.
     n_neighbors
         Of the affinity graph, each point counted as its own first.
     seed

@@ -1,4 +1,4 @@
-"""Contact sheets: rows of small images, one row a class, groups of columns side by side."""
+"""Contact sheets: rows of small images, one row per class, groups of columns side by side."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.figures.style import check_figure_path, new_figure, save_figure
+from sag_vicreg.figures.style import check_figure_path, new_figure, save_figure, show_image
 
 Images = NDArray[np.uint8]
 
@@ -41,9 +41,7 @@ def draw_contact_sheet(
         axes = figure.subplots(1, len(groups), width_ratios=widths, squeeze=False)
         for axis, (heading, group), width in zip(axes[0], groups.items(), widths, strict=True):
             # One picture for the whole group: a figure of hundreds of axes takes minutes.
-            axis.imshow(_mosaic(group, width), interpolation="nearest", aspect="equal")
-            axis.set(title=heading, xticks=[], yticks=[])
-            axis.spines[:].set_visible(False)
+            show_image(axis, _mosaic(group, width), title=heading)
         cell = _mosaic(next(iter(groups.values())), widths[0]).shape[0] / len(rows)
         axes[0, 0].set_yticks([(row + 0.5) * cell for row in range(len(rows))], rows)
         axes[0, 0].tick_params(length=0)

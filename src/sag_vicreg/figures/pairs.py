@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from sag_vicreg.figures.data import FigureData
-from sag_vicreg.figures.style import caption, new_figure
+from sag_vicreg.figures.style import caption, new_figure, show_image
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,11 @@ class ImagePairs(FigureData):
             axes = figure.subplots(2, n, squeeze=False)
             for column in range(n):
                 above, below = axes[:, column]
-                above.imshow(self.starts[column], interpolation="nearest")
-                below.imshow(self.ends[column], interpolation="nearest")
+                show_image(above, self.starts[column])
+                show_image(below, self.ends[column])
                 above.set_title(caption(self.start_classes[column]), fontsize=8)
                 above.set_xlabel(f"↓ w = {self.weights[column]:.2f}", fontsize=8)
                 below.set_xlabel(caption(self.end_classes[column]), fontsize=8)
-                for axis in (above, below):
-                    axis.set(xticks=[], yticks=[])
-                    axis.spines[:].set_visible(False)
             axes[0, 0].set_ylabel("walk starts")
             axes[1, 0].set_ylabel("walk ends")
         return figure

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from sag_vicreg.figures.data import FigureData
-from sag_vicreg.figures.style import PALETTE, caption, new_figure
+from sag_vicreg.figures.style import PALETTE, caption, new_figure, show_image
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,7 @@ class Query(FigureData):
 
 
 def _show(axis: Axes, image: NDArray[np.uint8], text: str, *, frame: str | None = None) -> None:
-    axis.imshow(image, interpolation="nearest")
-    axis.set(xticks=[], yticks=[])
+    show_image(axis, image)
     axis.set_xlabel(text, fontsize=8)
-    for spine in axis.spines.values():
-        spine.set(visible=frame is not None, linewidth=3)
-        if frame is not None:
-            spine.set_edgecolor(frame)
+    if frame is not None:
+        axis.spines[:].set(visible=True, linewidth=3, edgecolor=frame)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from sag_vicreg.figures.data import FigureData
-from sag_vicreg.figures.style import new_figure
+from sag_vicreg.figures.style import new_figure, show_image
 
 _Pictures = Annotated[NDArray[np.uint8], "u", "n h w 3"]
 
@@ -30,8 +30,6 @@ class Reconstructions(FigureData):
             )
             for row, name in zip(panels, (field.name for field in fields(self)), strict=True):
                 for panel, picture in zip(row, getattr(self, name), strict=True):
-                    panel.imshow(picture, interpolation="nearest")
-                    panel.set(xticks=[], yticks=[])
-                    panel.spines[:].set_visible(False)
+                    show_image(panel, picture)
                 row[0].set_ylabel(name)
         return figure

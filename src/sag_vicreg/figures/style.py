@@ -11,6 +11,7 @@ from sag_vicreg.artifacts import atomic_path, check_writable
 from sag_vicreg.errors import InputError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Okabe and Ito's palette, told apart under every common colour-vision deficiency.
@@ -45,9 +46,9 @@ _RC: Any = {
 }
 
 
-def caption(name: str, *, width: int = 14) -> str:
+def caption(name: str) -> str:
     """Write a class name under a small image: words instead of underscores, on short lines."""
-    return fill(name.replace("_", " "), width)
+    return fill(name.replace("_", " "), 14)
 
 
 @contextmanager
@@ -66,6 +67,13 @@ def new_figure(width: float, height: float) -> Iterator["Figure"]:
 
     with figure_style():
         yield Figure(figsize=(width, height))
+
+
+def show_image(axis: "Axes", image: Any, **labels: Any) -> None:
+    """Show pixels as they are, without ticks or a frame; ``labels`` are those of ``axis.set``."""
+    axis.imshow(image, interpolation="nearest")
+    axis.set(xticks=[], yticks=[], **labels)
+    axis.spines[:].set_visible(False)
 
 
 def check_figure_path(path: Path | str) -> Path:

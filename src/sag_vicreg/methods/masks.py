@@ -64,9 +64,9 @@ def multiblock_masks(
 ) -> BlockMasks:
     """Draw I-JEPA's multi-block masks (Assran et al., 2023, section 3) on a square grid.
 
-    Block sizes are drawn once a batch, places once an image. An image whose targets cover too much
-    of its context is drawn anew; if that keeps failing, all its targets take the first one's place.
-    To stack them, contexts are trimmed to the batch's smallest at random.
+    Block sizes are drawn once per batch, places once per image. An image whose targets cover too
+    much of its context is drawn anew; if that keeps failing, all its targets take the first one's
+    place. To stack them, contexts are trimmed to the batch's smallest at random.
 
     The official code, and lightly's port of it, differ in ways one would not choose: scale and
     aspect share one random number, blocks never touch the last row or column, contexts lose their

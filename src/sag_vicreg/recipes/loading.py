@@ -55,7 +55,7 @@ def load_recipe(
     changes: dict[str, Any] = reduce(merge, map(_parse_override, overrides), {})
     if "scale" in changes:
         raise InputError(
-            f"scale is no key to override, since it decides many others: use scale "
+            f"scale cannot be overridden, since it decides many others: use scale "
             f"{changes['scale']} instead, on the command line --scale {changes['scale']}"
         )
     content = _lay_over(content, changes)
@@ -69,7 +69,7 @@ def _read_file(path: Path, scale: str | None, default_scale: str) -> dict[str, A
     with open_file(path, RECIPE) as file:
         content = parse_yaml(file.read().decode())
     if not isinstance(content, dict):
-        raise InputError(f"{path} holds no recipe: it must be a mapping of sections")
+        raise InputError(f"{path} is not a recipe: it must be a mapping of sections")
     base = content.pop("base", None)
     if base is None:
         if scale is not None and scale != content.get("scale"):

@@ -43,7 +43,7 @@ def _describe(error: Any, model: type[BaseModel]) -> str:
 def _locate(location: tuple[Any, ...], model: type[BaseModel]) -> tuple[str, type[BaseModel]]:
     """Write the location with dots, and find the section it ends in.
 
-    A discriminated union puts the tag (``sag-vicreg``) into the location; it is no key.
+    A discriminated union puts the tag (``sag-vicreg``) into the location; it is not a key.
     """
     section = model
     keys: list[str] = []

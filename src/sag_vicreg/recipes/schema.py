@@ -161,7 +161,7 @@ class MonitorSection(Section):
     """What is written while it runs. None of it changes the result."""
 
     log_every: Positive = 50  # steps between rows of metrics.csv
-    checkpoint_every: Positive | None = None  # steps; null is once an epoch
+    checkpoint_every: Positive | None = None  # steps; null is once per epoch
     keep_every: Positive | None = None  # steps between checkpoints that stay; null: none
     measure_every: Positive | None = None  # steps between k-NN, RankMe and drift; null is an epoch
     probe_images: Positive = 2000  # images those measures look at

@@ -61,7 +61,7 @@ class Encoder:
         return torch.cat(vectors).numpy()
 
     def embed_finite(self, dataset: ImageDataset, **options: Any) -> NDArray[np.float32]:
-        """Embed every image as :meth:`embed` does, and refuse vectors that are no numbers."""
+        """Embed every image as :meth:`embed` does; refuse vectors that are not finite."""
         vectors = self.embed(dataset, **options)
         broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if len(broken):

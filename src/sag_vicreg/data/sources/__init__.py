@@ -1,1 +1,1 @@
-"""One file a source: each lists its images, labels and ids, and leaves decoding to others."""
+"""One file per source: each lists its images, labels and ids, and leaves decoding to others."""

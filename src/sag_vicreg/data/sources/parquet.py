@@ -52,7 +52,7 @@ def split_files(folder: Path, split: str) -> list[Path]:
         raise InputError(f"{folder} comes as train and test: load one of them, not 'all'")
     prefixes = ("train",) if split == "train" else ("test", "val")
     every = sorted(folder.glob("*.parquet"))
-    # The first that is there: where a dataset has both, validation images are no test images.
+    # The first that is there: where a dataset has both, validation images are not test images.
     found = ([file for file in every if file.name.startswith(prefix)] for prefix in prefixes)
     files = next(filter(None, found), [])
     if not files:
