@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -128,9 +129,6 @@ def _read(path: Path) -> tuple[Tensor, NDArray[np.int64]] | None:
 
 
 def _write(path: Path, pixels: Tensor, kept: NDArray[np.int64]) -> None:
-    try:
-        with atomic_path(path) as temporary:
-            save_file({"pixels": pixels, "kept": torch.from_numpy(kept)}, temporary)
-    except (InputError, OSError, SafetensorError):
-        # A full disk or a read-only home costs time at the next start, not the work at hand.
-        return
+    # A full disk or a read-only home costs time at the next start, not the work at hand.
+    with suppress(InputError, OSError, SafetensorError), atomic_path(path) as temporary:
+        save_file({"pixels": pixels, "kept": torch.from_numpy(kept)}, temporary)

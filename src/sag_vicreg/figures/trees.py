@@ -19,6 +19,8 @@ _GREY = "#555555"
 _OTHER = "#B5B5B5"
 # Up to this many leaves each is drawn as a line of its own; beyond, branches as ribbons.
 _LINES = 150
+# Where a link is drawn between the two trees.
+_ACROSS = np.linspace(0.0, 1.0, 24)
 
 
 def draw_comparison(
@@ -97,16 +99,14 @@ def _places(order: Ints) -> Ints:
 
 def _curve(start: float, stop: float) -> npt.NDArray[np.float64]:
     """Heights of a smooth step from ``start`` to ``stop`` over the unit interval."""
-    t = np.linspace(0.0, 1.0, 24)
-    step: npt.NDArray[np.float64] = start + (stop - start) * t * t * (3.0 - 2.0 * t)
+    step: npt.NDArray[np.float64] = start + (stop - start) * _ACROSS**2 * (3.0 - 2.0 * _ACROSS)
     return step
 
 
 def _draw_lines(axes: Axes, left: Dendrogram, right: Dendrogram, colours: Any) -> None:
-    t = np.linspace(0.0, 1.0, 24)
     width = float(np.clip(60 / len(left.order), 0.5, 1.6))
     for start, stop, colour in zip(_places(left.order), _places(right.order), colours, strict=True):
-        axes.plot(t, _curve(start + 0.5, stop + 0.5), color=colour, lw=width, alpha=0.85)
+        axes.plot(_ACROSS, _curve(start + 0.5, stop + 0.5), color=colour, lw=width, alpha=0.85)
 
 
 def _draw_ribbons(axes: Axes, left: Dendrogram, right: Dendrogram, colours: Any) -> None:
@@ -117,8 +117,7 @@ def _draw_ribbons(axes: Axes, left: Dendrogram, right: Dendrogram, colours: Any)
     # Along each side ribbons leave their branch in the order in which they arrive at the other.
     starts = _stacked(flows[:, 0], flows[:, 1], flows[:, 2], sizes)
     stops = _stacked(flows[:, 1], flows[:, 0], flows[:, 2], sizes)
-    t = np.linspace(0.0, 1.0, 24)
-    across = np.concatenate([t, t[::-1]])
+    across = np.concatenate([_ACROSS, _ACROSS[::-1]])
     # Ribbons too thin to be seen only grey the picture.
     drawn = np.flatnonzero(sizes >= len(left.order) / 2000)
     drawn = drawn[np.argsort(sizes[drawn], kind="stable")]

@@ -59,7 +59,3 @@ class BarlowTwinsLoss(TwoViewLoss):
         invariance, redundancy = cross_correlation_terms(walked.z, walked.z_partner)
         total = invariance + self.redundancy * redundancy
         return LossTerms(total, {"invariance": invariance, "redundancy": redundancy})
-
-    def extra_repr(self) -> str:
-        """Show the weight where a model is printed."""
-        return f"redundancy={self.redundancy}"

@@ -72,7 +72,3 @@ class NTXentLoss(TwoViewLoss):
             walked.z, walked.z_partner, temperature=self.temperature, indices=walked.indices
         )
         return LossTerms(total, {"nt_xent": total})
-
-    def extra_repr(self) -> str:
-        """Show the temperature where a model is printed."""
-        return f"temperature={self.temperature}"

@@ -92,3 +92,8 @@ class TwoViewLoss(nn.Module, ABC):
     @abstractmethod
     def of_partners(self, walked: WalkedViews) -> LossTerms:
         """Add up the loss of a whole batch already paired."""
+
+    def extra_repr(self) -> str:
+        """Show weights and temperatures where a model is printed."""
+        numbers = {name: value for name, value in vars(self).items() if name != "training"}
+        return ", ".join(f"{k}={v}" for k, v in numbers.items() if isinstance(v, int | float))

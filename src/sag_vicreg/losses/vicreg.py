@@ -163,12 +163,6 @@ class VICRegLoss(TwoViewLoss):
             {"invariance": s, "variance": v, "covariance": c},
         )
 
-    def extra_repr(self) -> str:
-        """Show the weights where a model is printed."""
-        return (
-            f"invariance={self.invariance}, variance={self.variance}, covariance={self.covariance}"
-        )
-
 
 class SAGVICRegLoss(VICRegLoss):
     """VICReg between each row and the partner its random walk ends at, weighted by affinity.

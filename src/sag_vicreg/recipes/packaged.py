@@ -11,7 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from sag_vicreg.errors import InputError, check_name, unknown_name
+from sag_vicreg.errors import InputError, check_name
 from sag_vicreg.recipes.datasets import DATASETS, PACKAGED_DATASETS
 from sag_vicreg.recipes.method_sections import METHODS, PackagedRecipe
 from sag_vicreg.recipes.yaml_text import merge, parse_yaml
@@ -40,8 +40,13 @@ def packaged_recipe(name: str, scale: str) -> dict[str, Any]:
     """Merge the fragments that make up a packaged recipe."""
     check_name("scale", scale, SCALES)
     dataset, _, last = name.partition("/")
-    if dataset not in PACKAGED_DATASETS or last not in RECIPES:
-        raise unknown_recipe(name)
+    if ":" in dataset:
+        raise InputError(
+            f"recipes are packaged for {', '.join(PACKAGED_DATASETS)}: take one of them and set "
+            f"dataset.name, as --recipe shapes/sag-vicreg --set dataset.name={dataset}"
+        )
+    check_name("dataset in recipe", dataset, PACKAGED_DATASETS)
+    check_name(f"method in recipe {dataset}/", last, RECIPES)
     method, declared = RECIPES[last]
     here = {
         "family": declared.family,
@@ -58,19 +63,6 @@ def packaged_recipe(name: str, scale: str) -> dict[str, Any]:
                 if _holds(fragment.get("when", {}), here | {"scale": layer}):
                     recipe = merge(recipe, {k: v for k, v in fragment.items() if k != "when"})
     return recipe
-
-
-def unknown_recipe(name: str) -> Exception:
-    """Name the part of ``dataset/method`` that is wrong."""
-    dataset, _, method = name.partition("/")
-    if ":" in dataset:
-        return InputError(
-            f"recipes are packaged for {', '.join(PACKAGED_DATASETS)}: take one of them and set "
-            f"dataset.name, as --recipe shapes/sag-vicreg --set dataset.name={dataset}"
-        )
-    if dataset not in PACKAGED_DATASETS:
-        return unknown_name("dataset in recipe", dataset, PACKAGED_DATASETS)
-    return unknown_name(f"method in recipe {dataset}/", method, RECIPES)
 
 
 @cache

@@ -22,11 +22,9 @@ class Future(Protocol):
 
     def done(self) -> bool:
         """Whether it has ended, well or not."""
-        ...
 
     def result(self) -> Any:
         """Its answer; raises what the task raised."""
-        ...
 
 
 class Executor(Protocol):
@@ -34,7 +32,6 @@ class Executor(Protocol):
 
     def submit(self, function: Callable[..., Any], /, *args: Any) -> Future:
         """Start ``function(*args)`` soon."""
-        ...
 
 
 @dataclass(frozen=True)
