@@ -32,6 +32,10 @@ WALK = {
     "pair_weight": "mean weight of a pair",
 }
 SAME_CLASS = re.compile(r"same_class_level(\d+)$")
+X_TITLES: dict[Literal["level", "clusters"], str] = {
+    "level": "level, 1 coarsest",
+    "clusters": "number of clusters",
+}
 # Bookkeeping of the trainer, not results.
 SKIPPED = ("step", "epoch", "lr", "images_per_second")
 
@@ -114,17 +118,14 @@ def _thin(
 
 def score_charts(lines: Sequence[ScoreLine]) -> list[Chart]:
     """Each measure over the levels, and the Rand index over the number of clusters."""
-    charts: list[Chart] = []
-    for measure in BY_LEVEL:
-        charts += _score_chart(lines, measure, "level", "level, 1 coarsest")
-    for measure in BY_LEVEL:
-        charts += _score_chart(lines, measure, "clusters", "number of clusters")
-    return [replace(chart, id=f"levels-{place}") for place, chart in enumerate(charts)]
+    charts = [_score_chart(lines, measure, by) for by in X_TITLES for measure in BY_LEVEL]
+    shown = filter(None, charts)
+    return [replace(chart, id=f"levels-{place}") for place, chart in enumerate(shown)]
 
 
 def _score_chart(
-    lines: Sequence[ScoreLine], measure: str, by: Literal["level", "clusters"], x_title: str
-) -> list[Chart]:
+    lines: Sequence[ScoreLine], measure: str, by: Literal["level", "clusters"]
+) -> Chart | None:
     """Return the chart of one measure, if any line has it."""
     series = []
     for line in lines:
@@ -134,9 +135,9 @@ def _score_chart(
             known = deviations if any(deviations) else None
             series.append(Series(line.name, line.style, list(found), values, known))
     if not series:
-        return []
+        return None
     entry = MEASURES[measure]
     title = entry.title if by == "level" else f"{entry.title} by number of clusters"
     ticks = sorted({x for line in series for x in line.x}) if by == "level" else None
     percent = entry.unit == "percent"
-    return [Chart("", "levels", title, entry.caveat, x_title, tuple(series), ticks, percent)]
+    return Chart("", "levels", title, entry.caveat, X_TITLES[by], tuple(series), ticks, percent)

@@ -1,9 +1,10 @@
 """Scores by line: one per run, one per recipe of a reproduction, averaged over its seeds."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import mode
 from typing import Any
 
 import numpy as np
@@ -137,12 +138,15 @@ def _named(families: Sequence[_Family]) -> tuple[dict[str, list[_Family]], list[
         rivals[base].append(family)
     telling = _union([_differing([f.recipe for f in members]) for members in rivals.values()])
     # Over all methods that have the key, set or not: unsaid is the same in every row of a table.
-    common: dict[str, str | None] = {}
-    for key in telling:
-        having = [each for each in rivals.values() if any(key in f.recipe for f in each)]
-        common[key] = Counter(f.recipe.get(key) for members in having for f in members).most_common(
-            1
-        )[0][0]
+    common = {
+        key: mode(
+            family.recipe.get(key)
+            for members in rivals.values()
+            if any(key in each.recipe for each in members)
+            for family in members
+        )
+        for key in telling
+    }
     marks = {
         f: {k: f.recipe[k] for k in telling if k in f.recipe and f.recipe[k] != common[k]}
         for f in families

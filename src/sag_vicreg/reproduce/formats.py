@@ -145,8 +145,7 @@ def to_latex(table: Table) -> str:
         spans = [rf"\multicolumn{{{size}}}{{c}}{{{_escape(name)}}}" for name, size in groups]
         lines.append(rf" & {' & '.join(spans)} \\")
     lines += [rf" & {' & '.join(_escape(c.heading) for c in table.columns)} \\", r"\midrule"]
-    for label, cells in _body(table, _LATEX):
-        lines.append(rf"{_escape(label)} & {' & '.join(cells)} \\")
+    lines += [rf"{_escape(name)} & {' & '.join(cells)} \\" for name, cells in _body(table, _LATEX)]
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [rf"\par\smallskip {_escape(' '.join(_notes(table)))}", r"\end{table}"]
     return "\n".join(lines) + "\n"
