@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sag_vicreg.data.encoded import EncodedImages, fingerprint_files
@@ -108,8 +109,6 @@ class ImageColumn:
 
         Not as one array: its 32-bit offsets would end at 2 GiB.
         """
-        import pyarrow as pa
-
         column = _read_column(self.files, self.column)
         struct = pa.types.is_struct(column.type)
         chunks = [chunk.field("bytes") if struct else chunk for chunk in column.chunks]
@@ -133,8 +132,6 @@ class ImageColumn:
 
 
 def _read_column(files: Sequence[Path], column: str) -> Any:
-    import pyarrow as pa
-
     parts = [read_columns(file, [column]) for file in files]
     with readable(files[0].parent):
         # One file may count in 32 bits and the next in 64.
@@ -142,8 +139,6 @@ def _read_column(files: Sequence[Path], column: str) -> Any:
 
 
 def _image_column(schema: Any, file: Path) -> str:
-    import pyarrow as pa
-
     for column in schema:
         binary = column.type
         if pa.types.is_struct(binary) and binary.get_field_index("bytes") >= 0:
@@ -172,8 +167,6 @@ def _hub_class_names(schema: Any, label: str | None) -> tuple[str, ...] | None:
 def _labels(
     files: Sequence[Path], column: str | None, names: Sequence[str] | None
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    import pyarrow as pa
-
     if column is None:
         return ("unlabelled",), np.zeros(sum(map(count_rows, files)), dtype=np.int64)
     cells = _read_column(files, column)

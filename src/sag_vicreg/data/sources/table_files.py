@@ -5,14 +5,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from sag_vicreg.errors import InputError, first_line
 
 
 @contextmanager
 def readable(file: Path) -> Iterator[None]:
     """Name the file where PyArrow cannot read it."""
-    import pyarrow as pa
-
     try:
         yield
     except (pa.ArrowException, OSError) as error:
@@ -22,16 +23,12 @@ def readable(file: Path) -> Iterator[None]:
 
 def read_schema(file: Path) -> Any:
     """Read the names and types of a file's columns."""
-    import pyarrow.parquet as pq
-
     with readable(file):
         return _arrow_reader(file).schema if _is_arrow(file) else pq.read_schema(file)
 
 
 def read_columns(file: Path, columns: list[str]) -> Any:
     """Read some columns of a file as a table."""
-    import pyarrow.parquet as pq
-
     with readable(file):
         if _is_arrow(file):
             return _arrow_reader(file).read_all().select(columns)
@@ -40,8 +37,6 @@ def read_columns(file: Path, columns: list[str]) -> Any:
 
 def count_rows(file: Path) -> int:
     """Count a file's rows."""
-    import pyarrow.parquet as pq
-
     with readable(file):
         if _is_arrow(file):
             return sum(batch.num_rows for batch in _arrow_reader(file))
@@ -54,6 +49,4 @@ def _is_arrow(file: Path) -> bool:
 
 def _arrow_reader(file: Path) -> Any:
     """Open a stream of record batches, mapped into memory: cells are read when they are asked."""
-    import pyarrow as pa
-
     return pa.ipc.open_stream(pa.memory_map(str(file)))
