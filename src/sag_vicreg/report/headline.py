@@ -84,7 +84,8 @@ def structure_headline(
             )
         )
     if scores:
-        tables.append(_five(scores, noun=noun, half_samples=half_samples, corner=corner))
+        halved = f"{half_samples} random halves of the {noun}s"
+        tables.append(_five(scores, noun=noun, corner=corner, halves=halved))
     intro = (
         "Each method was trained twice, on either half of the classes; both models embed the same "
         "images. The more alike their structure, the better the method organises classes it never "
@@ -118,22 +119,23 @@ def _extremes(rows: Sequence[ScoreRow]) -> str:
     return f"Most alike by forest similarity: {most}. Least: {least}."
 
 
-def _five(rows: Sequence[ScoreRow], *, noun: str, half_samples: int, corner: str) -> PageTable:
-    notes = [READ_FIVE.format(noun=noun)]
+def _five(
+    rows: Sequence[ScoreRow],
+    *,
+    noun: str,
+    corner: str,
+    halves: str,
+    title: str = "The paper’s five numbers",
+    notes: Sequence[str] = (),
+) -> PageTable:
+    """Lay the paper's scores out; ``halves`` says which halves of the rows there are."""
+    said = [READ_FIVE.format(noun=noun)]
     if any(row.notes for row in rows):
-        notes.append("Self-score: the tree against the distances of its own set.")
+        said.append("Self-score: the tree against the distances of its own set.")
     if any(row.halves for row in rows):
-        notes.append(
-            f"Halves: mean ± deviation over {half_samples} random halves of the {noun}s, spread "
-            "and not confidence."
-        )
-    return score_table(
-        rows,
-        titles(PAPERS_FIVE, "short"),
-        title="The paper’s five numbers",
-        note=" ".join(notes),
-        corner=corner,
-    )
+        said.append(f"Halves: mean ± deviation over {halves}; spread and not confidence.")
+    note = " ".join(filter(None, [*said, *notes]))
+    return score_table(rows, titles(PAPERS_FIVE, "short"), title=title, note=note, corner=corner)
 
 
 def reproduction_headline(found: ScoreLines) -> Headline | None:
@@ -161,19 +163,14 @@ def reproduction_headline(found: ScoreLines) -> Headline | None:
                 corner="Method",
             )
         )
-    notes = [READ_FIVE.format(noun="image"), over_seeds]
-    if any(row.halves for row in rows):
-        notes.append(
-            "Halves: mean ± deviation over random halves of the images, averaged over seeds; "
-            "spread and not confidence."
-        )
     tables.append(
-        score_table(
+        _five(
             rows,
-            titles(PAPERS_FIVE, "short"),
-            title="The paper’s five numbers, mean over seeds",
-            note=" ".join(filter(None, [*notes, "" if has_forest else found.common])),
+            noun="image",
             corner="Method",
+            halves="random halves of the images, averaged over seeds",
+            title="The paper’s five numbers, mean over seeds",
+            notes=[over_seeds, "" if has_forest else found.common],
         )
     )
     findings = (Finding("", _extremes(rows)),) if has_forest else ()
