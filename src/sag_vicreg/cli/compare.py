@@ -174,7 +174,7 @@ def compare(
                 "distance": forest_lca,
                 "anchors": 1_000 if anchors is None else anchors,
                 "leaves": leaves,
-                "trees": int(trees) if str(trees).isdecimal() else 40,
+                "trees": int(trees) if trees and trees.isdecimal() else 40,
                 "memory": None if memory is None else bytes_of(memory),
                 "seed": seed,
             },

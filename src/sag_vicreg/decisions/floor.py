@@ -20,10 +20,11 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from sag_vicreg.artifacts import write_json
-from sag_vicreg.decisions.settings import FEWEST_ROWS, Settings, check_same_rows
+from sag_vicreg.decisions.settings import Settings, check_same_rows
 from sag_vicreg.door import Kind, read_json
 from sag_vicreg.errors import InputError
 from sag_vicreg.structure.corrected import corrected_score
+from sag_vicreg.structure.forest import FEWEST_ROWS
 from sag_vicreg.structure.points import as_vectors
 
 _PROMISED = 0.05
