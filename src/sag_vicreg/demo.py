@@ -235,12 +235,13 @@ def _who_is_ahead(forests: Sequence[float], results: Sequence[ScoreFile]) -> str
 
     ahead = []
     for place, name in enumerate(METHODS.values()):
-        won = ["forest similarity"] if forests[place] > forests[1 - place] else []
-        for measure, title in (("knn", "k-NN"), ("probe", "linear probe")):
-            keys = {n: at_level(measure, n) for n in places(results[0].scores, measure, "level")}
+        won = [measure_of(FOREST).title] if forests[place] > forests[1 - place] else []
+        for measure in ("knn", "probe"):
+            keys = places(results[0].scores, measure, "level")
             levels = [str(n) for n, key in keys.items() if mean(place, key) > mean(1 - place, key)]
-            many = "s" if len(levels) > 1 else ""
-            won += [f"{title} at level{many} {', '.join(levels)}"] if levels else []
+            if levels:
+                many = "s" if len(levels) > 1 else ""
+                won.append(f"{measure_of(measure).short} at level{many} {', '.join(levels)}")
         ahead.append(f"{name} in {', '.join(won) or 'nothing'}")
     return f"Ahead here: {'; '.join(ahead)}."
 

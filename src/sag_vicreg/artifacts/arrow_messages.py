@@ -22,7 +22,7 @@ _BLOCK_BYTES = 24
 
 
 @dataclass(frozen=True)
-class Batch:
+class Message:
     """Rows of a record batch or dictionary, and the bytes of its buffers once unpacked."""
 
     rows: int
@@ -103,7 +103,7 @@ class ArrowMessages:
             raise ValueError("a batch has no length")
         return message, start + size
 
-    def _batch(self, block: "_Block") -> Batch:
+    def _batch(self, block: "_Block") -> Message:
         message, _ = self._message(block.place)
         if message is None or (header := message.table(_HEADER)) is None:
             raise ValueError("a batch is missing")
@@ -119,7 +119,7 @@ class ArrowMessages:
         rows = header.number(_ROWS, "q")
         if min([rows, *sizes]) < 0:
             raise ValueError("a batch has a negative size")
-        return Batch(rows, sum(sizes))
+        return Message(rows, sum(sizes))
 
     def _unpacked(self, place: int, size: int) -> int:
         if size == 0:
