@@ -140,6 +140,8 @@ def test_faults_are_one_line(tmp_path: Path) -> None:
         micro_clusters(table, Passes(), geometry="cosine")
     with pytest.raises(InputError, match="2 micro-clusters: give between 3 and"):
         micro_clusters(table, Passes(), clusters=2)
+    with pytest.raises(InputError, match="0 refinements: centres become means"):
+        micro_clusters(table, Passes(), refinements=0)
     with pytest.raises(InputError, match="too small for 100 micro-clusters: give at least"):
         micro_clusters(table, Passes(), clusters=100, memory=10_000_000)
     flat = open_table(write_folder(tmp_path / "f", np.ones((100, 3), np.float32)))

@@ -110,6 +110,8 @@ def micro_clusters(
     check_cluster_geometry(geometry)
     if not 3 <= clusters <= _MOST_CLUSTERS:
         raise InputError(f"{clusters} micro-clusters: give between 3 and {_MOST_CLUSTERS:,}")
+    if refinements < 1:
+        raise InputError(f"{refinements} refinements: centres become means in the first, give one")
     if memory is not None:
         _check_memory(table, clusters, memory, passes.count)
     with Workers(0):  # BLAS on one thread for each of ours
@@ -204,7 +206,7 @@ def _first_centres(
     coarse = _k_means(points, round(clusters**0.5), rng)
     cells = nearest_centre(points, coarse)
     counts = np.bincount(cells, minlength=len(coarse))
-    # Shares by largest remainder, at least one each, never more than there are rows.
+    # Shares by rows, rounded down so that all fit; at least one each, never more than rows.
     wanted = np.minimum(np.maximum(1, np.floor(counts / len(points) * clusters)), counts)
     fine = [_k_means(points[cells == cell], int(k), rng) for cell, k in enumerate(wanted) if k > 0]
     sizes = [len(each) for each in fine]
