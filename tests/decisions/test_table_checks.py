@@ -170,7 +170,7 @@ def test_a_floor_knows_its_tables_again(folders: list[Path], tmp_path: Path) -> 
     code, _, _ = run("calibrate", *folders, *QUICK, "--out", floor)
     assert code == 0
     _, out, _ = run("gate", *folders, "--floor", floor)
-    assert "lowest of 1 comparisons: at most 50.0% of unchanged sets" in out
+    assert "lowest of 1 comparison: at most 50.0% of unchanged sets" in out
 
 
 @pytest.mark.usefixtures("small")

@@ -64,6 +64,9 @@ def calibrate(
         typer.echo(json.dumps(asdict(floor), indent=2))
         return
     count, lowest = len(floor.names), floor.limit()
-    typer.echo(f"floor {lowest.score:.4f}: the {lowest.sentence()}, OLD and NEW both being new")
-    typer.echo(f"where OLD is one of the {count} files, at most {1 / count:.1%} would")
+    typer.echo(f"floor {lowest.score:.4f}, the {lowest.sentence()}")
+    typer.echo(
+        f"that holds where neither OLD nor NEW is one of the {count} files; where OLD is, at most "
+        f"{1 / count:.1%} would"
+    )
     typer.echo(f"{floor.items:,} items; wrote {out}")

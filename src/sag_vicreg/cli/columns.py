@@ -12,7 +12,7 @@ VectorColumns = Annotated[
     typer.Option(
         "--vector-columns",
         "--vector-column",
-        help="Columns that are the vectors, where that is not plain: names with commas, "
+        help="Columns that hold the vectors, where that is ambiguous: names with commas, "
         "`dim_0:dim_127` or `'dim_*'`. Give it once for all files, or once per file.",
         metavar="NAMES",
     ),
@@ -28,7 +28,7 @@ LabelColumn = Annotated[
 TextColumn = Annotated[
     list[str] | None,
     typer.Option(
-        help="Column that says in words what each row is, shown where items are named. Once, or "
+        help="Column of texts that describe the rows, shown where items are named. Once, or "
         "once per file, '' for a file without.",
         metavar="NAME",
     ),

@@ -61,10 +61,10 @@ def compare(
     ] = "forest",
     movers: Annotated[
         int,
-        typer.Option(min=0, help="Of two files, what moved: so many branches and items at most."),
+        typer.Option(min=0, help="Of two files, what moved: at most this many branches and items."),
     ] = 0,
     movers_table: Annotated[
-        Path | None, typer.Option(help="Of two files, how every item moved, to this .csv.")
+        Path | None, typer.Option(help="Of two files, write how every item moved to this .csv.")
     ] = None,
     plot: Annotated[
         Path | None,
@@ -73,7 +73,7 @@ def compare(
     anchors: Annotated[
         int | None,
         typer.Option(
-            help="Compare without holding the files in memory, by so many anchors in every tree; "
+            help="Compare without holding the files in memory, by this many anchors in every tree; "
             "1000 by default for folders of more than 20,000 rows.",
             show_default=False,
         ),
@@ -83,7 +83,9 @@ def compare(
     ] = 5_000,
     memory: Annotated[
         str | None,
-        typer.Option(help="With anchors: memory to hold at most, such as 2GB.", show_default=False),
+        typer.Option(
+            help="With anchors: hold at most this much memory, such as 2GB.", show_default=False
+        ),
     ] = None,
     scheduler: Annotated[
         str | None,

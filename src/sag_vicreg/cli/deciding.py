@@ -18,12 +18,13 @@ Trees = Annotated[
 Items = Annotated[
     int | None,
     typer.Option(
-        help="Most items to decide on, 3,000 by default; of more, a seeded sample.",
+        help="Decide on at most this many items, 3,000 by default; of more, a seeded sample.",
         show_default=False,
     ),
 ]
 Seed = Annotated[
-    int | None, typer.Option(min=0, help="Of sample and forests, 0 by default.", show_default=False)
+    int | None,
+    typer.Option(min=0, help="Seed of sample and forests, 0 by default.", show_default=False),
 ]
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def gate(
     old: Annotated[str, typer.Argument(help="The embeddings in use.")],
-    new: Annotated[str, typer.Argument(help="Those that may take their place.")],
+    new: Annotated[str, typer.Argument(help="The embeddings that may replace them.")],
     tolerance: Annotated[
         float | None,
         typer.Option(
@@ -28,7 +28,7 @@ def gate(
     ] = None,
     floor: Annotated[
         Path | None,
-        typer.Option(help="A floor by `calibrate`, in place of a tolerance."),
+        typer.Option(help="A floor written by `calibrate`, in place of a tolerance."),
     ] = None,
     geometry: Geometry = None,
     trees: Trees = None,
@@ -40,7 +40,7 @@ def gate(
     text_column: TextColumn = None,
     memory: Memory = None,
     markdown: Annotated[
-        Path | None, typer.Option(help="Write the decision for a pull request.")
+        Path | None, typer.Option(help="Write the decision as Markdown, for a pull request.")
     ] = None,
     junit: Annotated[
         Path | None, typer.Option(help="Write the decision as a JUnit test report.")

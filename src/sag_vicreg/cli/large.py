@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 Memory = Annotated[
     str | None,
     typer.Option(
-        help="Read the files piece by piece, holding at most so much, such as 2GB; folders of more "
-        "than 20,000 rows are read so anyway.",
+        help="Read the files piece by piece, holding at most this much memory, such as 2GB; "
+        "folders of more than 20,000 rows are always read so.",
         show_default=False,
     ),
 ]

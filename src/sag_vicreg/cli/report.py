@@ -27,10 +27,10 @@ def report(
     ] = None,
     embeddings: Annotated[
         str | None,
-        typer.Option(help="Which embedding file of the runs, without .parquet."),
+        typer.Option(help="Which embedding file of each run to show: its name without .parquet."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
-    max_points: Annotated[int, typer.Option(help="Most images on the map.")] = 10_000,
+    max_points: Annotated[int, typer.Option(help="At most this many images on the map.")] = 10_000,
     trees: Annotated[
         int,
         typer.Option(
@@ -40,7 +40,7 @@ def report(
     half_samples: Annotated[
         int, typer.Option(help="Random halves behind the spread of single trees; 0 for none.")
     ] = 8,
-    seed: Annotated[int, typer.Option(min=0, help="Of maps, samples and forests.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of maps, samples and forests.")] = 0,
     vector_columns: VectorColumns = None,
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
@@ -52,7 +52,7 @@ def report(
     The page needs no network and no server. Two embedding files of the same images are compared,
     the verdict first; a run shows its training; a folder of runs shows them all.
 
-    `sag-vicreg report runs/vicreg runs/sag-vicreg --out report.html`
+    Example: `sag-vicreg report runs/vicreg runs/sag-vicreg --out report.html`
     """
     from sag_vicreg.report import build_report
 

@@ -14,7 +14,7 @@ from sag_vicreg.cli.terminal import open_console, print_table
 
 def selftest(
     file: Annotated[Path, typer.Argument(help="An embedding file.")],
-    tolerance: Annotated[float, typer.Option(help="Of the gate.")] = 0.02,
+    tolerance: Annotated[float, typer.Option(help="Tolerance of the gate.")] = 0.02,
     geometry: Geometry = None,
     trees: Trees = None,
     items: Items = None,
@@ -70,7 +70,7 @@ def selftest(
         last = each.change
     print_table(console, table)
     console.print(
-        "noise: share of the set's spread; projection: to so many dimensions; "
+        "noise: share of the set's spread; projection: to this many dimensions; "
         "shared: 10 nearest neighbours in both",
         highlight=False,
     )

@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 def sweep(
     file: Annotated[Path, typer.Argument(help="An embedding file.")],
     dims: Annotated[
-        str, typer.Option(help="Numbers of dimensions to try, such as 32,64,128; all is always.")
+        str, typer.Option(help="Dimensions to try, such as 32,64,128; the full number always is.")
     ] = "",
     precision: Annotated[
-        str, typer.Option(help="How to store a number, of float32, float16, int8 and binary.")
+        str, typer.Option(help="Precisions to try: any of float32, float16, int8 and binary.")
     ] = "float32,float16,int8,binary",
-    tolerance: Annotated[float, typer.Option(help="Of the gate.")] = 0.02,
+    tolerance: Annotated[float, typer.Option(help="Tolerance of the gate.")] = 0.02,
     write: Annotated[
-        Path | None, typer.Option(help="Save the chosen vectors, with ids and labels, to this .npz")
+        Path | None,
+        typer.Option(help="Save the chosen vectors, with ids and labels, to this .npz."),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw structure against bytes to this .png, .svg or .pdf.")

@@ -114,7 +114,8 @@ class Limit:
         """Say what may be claimed."""
         claim = f"at most {self.false_alarms:.1%} of unchanged sets would fall below it"
         few = "" if self.false_alarms <= _PROMISED else "; more sets are needed to claim 5 %"
-        return f"lowest of {self.comparisons} comparisons: {claim}{few}"
+        compared = "1 comparison" if self.comparisons == 1 else f"{self.comparisons} comparisons"
+        return f"lowest of {compared}: {claim}{few}"
 
 
 def calibrate(
