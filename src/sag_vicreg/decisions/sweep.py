@@ -91,7 +91,7 @@ class Sweep:
             return f"None of {len(self.candidates)} settings passes the gate."
         return (
             f"The cheapest that passes: {self.chosen.name}, {self.chosen.bytes:,} bytes per vector "
-            f"({self.chosen.bytes / full:.1%} of {full:,})."
+            f"({self.chosen.bytes / full:.1%} of {full:,}, the most that was tried)."
         )
 
     def to_dict(self) -> dict[str, Any]:
