@@ -1,6 +1,8 @@
 """Tables on an object store, read through pyarrow's S3 client from a local server."""
 
+import socket
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pyarrow.fs
@@ -49,3 +51,19 @@ def test_a_store_that_cannot_be_reached_is_one_line() -> None:
     with pytest.raises(InputError, match="cannot be read") as caught:
         open_table(address("127.0.0.1:1", "old"))
     assert "\n" not in str(caught.value)
+
+
+def test_a_store_that_never_answers_is_asked_three_times() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        attempts = []
+
+        def hang_up() -> None:
+            for _ in range(10):
+                connection, peer = listening.accept()
+                attempts.append(peer)
+                connection.close()
+
+        Thread(target=hang_up, daemon=True).start()
+        with pytest.raises(InputError, match="cannot be read"):
+            open_table(address(f"127.0.0.1:{listening.getsockname()[1]}", "old"))
+    assert len(attempts) == 3

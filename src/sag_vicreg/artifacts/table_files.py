@@ -77,6 +77,7 @@ def find_files(where: str) -> tuple["FileSystem", list[str]]:
         if "://" in where:
             try:
                 system, path = FileSystem.from_uri(where)
+                system = _few_attempts(system)
             except ValueError as error:
                 raise InputError(f"it is no address that can be read ({error})") from error
         else:
@@ -99,6 +100,20 @@ def find_files(where: str) -> tuple["FileSystem", list[str]]:
             kind = "in this folder" if wild is None else "of such a name"
             raise InputError(f"there are no {' or '.join(SUFFIXES)} files {kind}")
         return system, sorted(found)
+
+
+def _few_attempts(system: "FileSystem") -> "FileSystem":
+    """Return the same filesystem, with an S3 client that gives up after three attempts.
+
+    One made of an address tries 31 times, which takes minutes where a host never answers; one made
+    of options tries three times, as Amazon's own tools do.
+    """
+    from pyarrow import fs
+
+    if not isinstance(system, getattr(fs, "S3FileSystem", ())):  # pyarrow may come without S3
+        return system
+    _, (options,) = system.__reduce__()  # the options as they are pickled for other processes
+    return type(system)(**options)
 
 
 def _files_below(system: "FileSystem", root: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from sag_vicreg.figures.style import look, new_figure
 from sag_vicreg.scores import Measure, Score
 
 _GREY = "#777777"
-_CHANCE = "chance; of accuracies the largest class"
+_CHANCE = "chance (for accuracies, the largest class)"
 # More numbers than this run into each other: matplotlib then chooses some.
 MOST_TICKS = 12
 

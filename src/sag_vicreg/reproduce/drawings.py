@@ -51,8 +51,8 @@ def _need_runs(sources: FigureSources, least: int, figure: str) -> tuple[list[Ru
     if len(sources.runs) < least:
         what = "a run folder" if least == 1 else "the run folders of two or more models"
         raise InputError(
-            f"figure {figure} is drawn from {what} and {len(sources.runs)} given: "
-            f"`sag-vicreg figure {figure} {' '.join(['RUN'] * least)}`"
+            f"figure {figure} is drawn from {what}, and {len(sources.runs) or 'none'} was "
+            f"given: `sag-vicreg figure {figure} {' '.join(['RUN'] * least)}`"
         )
     require_train_extra(f"figure {figure}")
     runs = [Run.open(folder) for folder in sources.runs]
