@@ -55,3 +55,23 @@ def test_a_crowd_stays_inside_and_every_name_is_written() -> None:
     boxes, frame, _ = placed(xy, [f"a long name {i}" for i in range(80)])
     assert all(frame.x0 <= box.x0 and box.x1 <= frame.x1 for box in boxes)
     assert all(frame.y0 <= box.y0 and box.y1 <= frame.y1 for box in boxes)
+
+
+def test_a_name_nearer_to_another_point_has_a_line_to_its_own() -> None:
+    figure = Figure(figsize=(4, 4))
+    axis = figure.subplots()
+    axis.set(xlim=(0, 1), ylim=(0, 1))
+    xy = 0.5 + 0.03 * np.stack(np.meshgrid(range(3), range(3)), axis=-1).reshape(-1, 2)
+    place_labels(axis, xy, [f"class {i}" for i in range(9)])
+    figure.draw_without_rendering()
+    points = axis.transData.transform(xy)
+    lines = {line.xy[0] + 10 * line.xy[1] for line in axis.texts if not line.get_text()}
+    astray = 0
+    for row, text in enumerate(text for text in axis.texts if text.get_text()):
+        box = text.get_window_extent()
+        nearest = np.clip(points, [box.x0, box.y0], [box.x1, box.y1])
+        gaps = np.linalg.norm(nearest - points, axis=1)
+        if gaps.argmin() != row:
+            astray += 1
+            assert xy[row, 0] + 10 * xy[row, 1] in lines
+    assert astray  # the point in the middle has no free side

@@ -251,7 +251,7 @@ def test_every_printed_number_is_a_figure() -> None:
         (["querry"], "did you mean 'query'"),
         (
             ["query"],
-            "run folders of two or more models, and none was given: `sag-vicreg figure query RUN RUN`",
+            "two or more models, and none was given: `sag-vicreg figure query RUN RUN`",
         ),
         (["query", "one"], "two or more models, and 1 was given"),
         (["pairs"], "is drawn from a run folder"),

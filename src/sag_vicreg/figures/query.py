@@ -30,7 +30,8 @@ class Query(FigureData):
         before its name, so that the figure also reads in grey.
         """
         n_models, width = self.classes.shape
-        with new_figure(1.25 * (width + 1.4), 1.95 * n_models) as figure:
+        lines = max(caption(name).count("\n") for name in [self.name, *self.classes.flat])
+        with new_figure(1.25 * (width + 1.4), (2.0 + 0.15 * lines) * n_models) as figure:
             grid = figure.add_gridspec(n_models, width + 1, width_ratios=[1.3] + [1.0] * width)
             _show(figure.add_subplot(grid[:, 0]), self.image, f"query: {caption(self.name)}")
             for row, model in enumerate(self.models):
