@@ -112,18 +112,23 @@ def _best_place(
     boxes = _boxes(middles, size)
     led = (far >= _LED) | (_gaps(boxes, others) < _gaps(boxes, point[None]))
     ends = np.clip(point, boxes[:, :2], boxes[:, 2:])
-    along = np.linspace(0, 1, _DOTS)[None, :, None]
-    dots = _boxes(point + along * (ends[:, None] - point), np.full(2, 2 * _DOT * scale))
     markers = _boxes(others, np.full(2, 2 * _MARKER * scale))
     taken = np.vstack([markers, *(place.taken for place in placed.values())])
-    cost = _COVERING * _covered(boxes, taken)
-    # A long line has its dots farther apart, so each stands for more; and shorter is better.
-    length = np.linalg.norm(ends - point, axis=1)
-    crossed = _covered(dots.reshape(-1, 4), taken).reshape(len(boxes), -1).sum(axis=1)
-    cost += led * length * (1 + crossed / (_DOTS * _DOT * scale))
-    cost += _OUTSIDE * _outside(boxes, frame)
-    best = int(np.argmin(cost))
-    return _Place(middles[best], boxes[best], bool(led[best]), ends[best], dots[best])
+    length = led * np.linalg.norm(ends - point, axis=1)
+    cost = _COVERING * _covered(boxes, taken) + length + _OUTSIDE * _outside(boxes, frame)
+    along = np.linspace(0, 1, _DOTS)[:, None]
+    best, best_dots, least = 0, boxes, np.inf
+    # What a line crosses only adds to the cost: the cheapest so far may end the search.
+    for each in np.argsort(cost, kind="stable"):
+        if cost[each] >= least:
+            break
+        dots = _boxes(point + along * (ends[each] - point), np.full(2, 2 * _DOT * scale))
+        # A long line has its dots farther apart, so each stands for more.
+        crossed = length[each] * _covered(dots, taken).sum() / (_DOTS * _DOT * scale)
+        if cost[each] + crossed < least:
+            least = cost[each] + crossed
+            best, best_dots = int(each), dots
+    return _Place(middles[best], boxes[best], bool(led[best]), ends[best], best_dots)
 
 
 def _boxes(middles: Floats, size: Floats) -> Floats:
@@ -139,11 +144,10 @@ def _gaps(boxes: Floats, points: Floats) -> Floats:
 
 def _covered(boxes: Floats, taken: Floats) -> Floats:
     """Return the area each box would cover of what is taken."""
-    area: Floats = np.zeros(len(boxes))
-    for left, bottom, right, top in taken:
-        width = np.minimum(boxes[:, 2], right) - np.maximum(boxes[:, 0], left)
-        height = np.minimum(boxes[:, 3], top) - np.maximum(boxes[:, 1], bottom)
-        area += np.where((width > 0) & (height > 0), width * height, 0)
+    left, bottom, right, top = taken.T
+    width = np.minimum(boxes[:, 2:3], right) - np.maximum(boxes[:, 0:1], left)
+    height = np.minimum(boxes[:, 3:4], top) - np.maximum(boxes[:, 1:2], bottom)
+    area: Floats = (np.clip(width, 0, None) * np.clip(height, 0, None)).sum(axis=1)
     return area
 
 
