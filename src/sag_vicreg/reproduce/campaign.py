@@ -69,9 +69,10 @@ class Campaign:
         return all(evaluation.key in results for evaluation in target.evaluations)
 
     def estimate(self, targets: Sequence[Target]) -> None:
-        """Print every model that would be trained, its size, and a measured estimate of time."""
+        """Print every model to train, its size, and a measured estimate of time; write nothing."""
         require_train_extra("a dry run")
         total = 0.0
+        measured: dict[str, float] = {}  # held, not kept: a dry run writes nothing
         # Tables share models and evaluations: each is counted where it is first needed.
         counted: set[str] = set()
         for target in targets:
@@ -87,7 +88,7 @@ class Campaign:
                 if recipe.digest() in counted:
                     continue
                 counted.add(recipe.digest())
-                seconds = seconds_of(recipe, self.store, self.workers.threads)
+                seconds = seconds_of(recipe, measured, self.workers.threads)
                 steps = steps_of(recipe)
                 left = seconds * (1 - min(self.store.steps_done(recipe) / steps, 1))
                 total += left

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from sag_vicreg.recipes import Recipe, find_dataset
-from sag_vicreg.reproduce.store import Store
 
 MEASURED_STEPS = 12
 WARMUP_STEPS = 4
@@ -85,15 +84,14 @@ def measure_step(recipe: Recipe, *, threads: int | None = None) -> float:
     return recipe.batch_size * recipe.accumulate / float(np.median(rates[WARMUP_STEPS:]))
 
 
-def seconds_of(recipe: Recipe, store: Store, threads: int | None) -> float:
-    """Estimate a training's seconds in so many threads; a step is measured once and remembered."""
+def seconds_of(recipe: Recipe, measured: dict[str, float], threads: int | None) -> float:
+    """Estimate a training's seconds in so many threads; a step not yet ``measured`` is, once."""
     shape = step_shape(recipe, threads)
-    if shape not in store.step_seconds():
-        store.remember_step(shape, measure_step(recipe, threads=threads))
-    return expected_seconds(recipe, store, threads)
+    if shape not in measured:
+        measured[shape] = measure_step(recipe, threads=threads)
+    return measured[shape] * steps_of(recipe)
 
 
-def expected_seconds(recipe: Recipe, store: Store, threads: int | None) -> float:
-    """Return the same from what is remembered, without measuring: good enough for a bar."""
-    step = store.step_seconds().get(step_shape(recipe, threads), UNMEASURED_STEP)
-    return step * steps_of(recipe)
+def expected_seconds(recipe: Recipe) -> float:
+    """Return the same without measuring: good enough for a bar."""
+    return UNMEASURED_STEP * steps_of(recipe)

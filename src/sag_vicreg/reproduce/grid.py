@@ -113,7 +113,7 @@ def run_grid(
                     f"training {model_label(recipe)}",
                     train_model,
                     (recipe, store, workers.threads),
-                    seconds=expected_seconds(recipe, store, workers.threads),
+                    seconds=expected_seconds(recipe),
                     progress=_progress(store, recipe, steps_of(recipe)),
                     free=partial(store.is_free, recipe.digest()),
                 )

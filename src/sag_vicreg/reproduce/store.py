@@ -4,7 +4,6 @@
 
     ROOT/models/<recipe digest>/     a run folder as `train` leaves it
     ROOT/results/*.json              one small file per evaluation
-    ROOT/steps.json                  measured seconds per step, for estimates
     ROOT/locks/                      held by whoever is at a model or an evaluation
     ROOT/workers.log                 what workers on this machine have to say
 """
@@ -121,14 +120,6 @@ class Store:
         """Whether nobody is at a model or an evaluation just now."""
         with self.hold(key) as mine:
             return mine
-
-    def step_seconds(self) -> dict[str, float]:
-        """Read measured seconds per step, by the shape of a step."""
-        return dict(_read(self.root / "steps.json"))
-
-    def remember_step(self, shape: str, seconds: float) -> None:
-        """Keep a measured step for the next estimate."""
-        write_json(self.root / "steps.json", self.step_seconds() | {shape: seconds})
 
     def train_seconds(self, recipes: Sequence[Recipe]) -> float:
         """Read how long these models trained, interruptions left out."""
