@@ -112,7 +112,8 @@ def _few_attempts(system: "FileSystem") -> "FileSystem":
 
     if not isinstance(system, getattr(fs, "S3FileSystem", ())):  # pyarrow may come without S3
         return system
-    _, (options,) = system.__reduce__()  # the options as they are pickled for other processes
+    # The options as they are pickled for other processes.
+    options: dict[str, Any] = system.__reduce__()[1][0]  # type: ignore[assignment]
     return type(system)(**options)
 
 

@@ -138,8 +138,8 @@ def _boxes(middles: Floats, size: Floats) -> Floats:
 def _gaps(boxes: Floats, points: Floats) -> Floats:
     """Return the distance from each box to the nearest of the points."""
     nearest = np.clip(points[None], boxes[:, None, :2], boxes[:, None, 2:])
-    distances: Floats = np.linalg.norm(nearest - points[None], axis=2)
-    return distances.min(axis=1, initial=np.inf)
+    distances = np.linalg.norm(nearest - points[None], axis=2)
+    return np.asarray(distances.min(axis=1, initial=np.inf))
 
 
 def _covered(boxes: Floats, taken: Floats) -> Floats:
@@ -152,4 +152,5 @@ def _covered(boxes: Floats, taken: Floats) -> Floats:
 
 
 def _outside(boxes: Floats, frame: Floats) -> NDArray[np.bool_]:
-    return (boxes[:, :2] < frame[:2]).any(axis=1) | (boxes[:, 2:] > frame[2:]).any(axis=1)
+    beyond = np.concatenate([boxes[:, :2] < frame[:2], boxes[:, 2:] > frame[2:]], axis=1)
+    return np.asarray(beyond.any(axis=1))
