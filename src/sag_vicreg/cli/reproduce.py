@@ -90,10 +90,10 @@ def reproduce(
         overrides=set_ or (),
     )
     planned = plan_targets(targets, choices, campaign.store.results())
-    check_writable(out / "workers.log")
     if dry_run:
         campaign.estimate(planned)
         return
+    check_writable(out / "workers.log")  # makes the folder
     complete = [campaign.finish(target, run=not no_run) for target in planned]
     if not all(complete) and not no_run:
         raise typer.Exit(1)
