@@ -1,20 +1,27 @@
 """Processes that claim a folder."""
 
 import os
-from multiprocessing.synchronize import Barrier, Event
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from sag_vicreg.errors import InputError
 from sag_vicreg.training.claim import claim
 
 
-def hold(folder: Path, held: Event, let_go: Event, forks: bool) -> None:
-    with claim(folder, "trains in"):
+def hold(folder: Path, test: Connection, forks: bool) -> None:
+    """Claim the folder, say so, and hold it until the test hangs up.
+
+    By a pipe: an event is never set again once a process that waits for it was killed.
+    """
+    with claim(folder, "trains in"), suppress(EOFError):
         if forks and os.fork() == 0:  # as a loader's worker, which may outlive its parent a while
-            let_go.wait()
+            with suppress(EOFError):
+                test.recv()
             os._exit(0)
-        held.set()
-        let_go.wait()
+        test.send("held")
+        test.recv()
 
 
 def count_owners(folder: Path, times: int, path: Path, barrier: Barrier) -> None:

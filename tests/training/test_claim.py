@@ -21,10 +21,11 @@ from sag_vicreg.training.claim import LOCK, claim
 def test_a_killed_owner_holds_nothing(
     forks: bool, processes: ForkServerContext, tmp_path: Path
 ) -> None:
-    held, let_go = processes.Event(), processes.Event()
-    owner = processes.Process(target=hold, args=(tmp_path, held, let_go, forks))
+    here, there = processes.Pipe()
+    owner = processes.Process(target=hold, args=(tmp_path, there, forks))
     owner.start()
-    held.wait()
+    there.close()
+    assert here.recv() == "held"
     with pytest.raises(InputError, match="another process trains in"), claim(tmp_path, "trains in"):
         pass
     owner.kill()
@@ -33,7 +34,7 @@ def test_a_killed_owner_holds_nothing(
     with claim(tmp_path, "trains in"):
         pass
     assert not list(tmp_path.iterdir())
-    let_go.set()  # what it forked ends
+    here.close()  # what it forked ends
 
 
 def test_one_process_claims_a_folder_once(tmp_path: Path) -> None:

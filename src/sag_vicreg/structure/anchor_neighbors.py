@@ -25,6 +25,8 @@ from sag_vicreg.structure.table_points import table_points
 NEIGHBORS = 10
 # Rows whose distances to all anchors are computed at a time.
 _ROWS = 1_024
+# Numbers of differences between anchors and rows that are held at a time.
+_DIFFERENCES = 500_000
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,8 @@ def _nearer(
     counts = np.bincount(anchor, minlength=len(anchors.rows))
     place = np.arange(len(anchor)) - np.repeat(np.cumsum(counts) - counts, counts)
     near = Nearest.none(len(anchors.rows), int(counts.max()))
-    for some in blocks(len(anchor), _ROWS):
+    # As few at a time as a block of the table has bytes, however many dimensions there are.
+    for some in blocks(len(anchor), max(1, _DIFFERENCES // points.shape[1])):
         apart = anchors.points[anchor[some]] - points[row[some]]
         near.squared[anchor[some], place[some]] = np.einsum("ij,ij->i", apart, apart)
     near.keys[anchor, place] = keys[row]
