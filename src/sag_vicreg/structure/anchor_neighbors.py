@@ -25,8 +25,8 @@ from sag_vicreg.structure.table_points import table_points
 NEIGHBORS = 10
 # Rows whose distances to all anchors are computed at a time.
 _ROWS = 1_024
-# Numbers of differences between anchors and rows that are held at a time.
-_DIFFERENCES = 500_000
+# Numbers of points, and of differences between points, that are made at a time.
+_NUMBERS = 250_000
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _search(
     (keys,) = table.hashes(piece, by_position=by_position)
     points32 = anchors.points.astype(np.float32)
     for first, vectors in table.blocks(piece):
-        for part in blocks(len(vectors), _ROWS):
+        for part in blocks(len(vectors), min(_ROWS, max(1, _NUMBERS // table.dimensions))):
             rows = np.arange(first + part.start, first + part.stop)
             points = anchors.place(vectors[part], table, rows)
             found = _nearer(found, anchors, points32, points, rows, keys[rows - piece.start])
@@ -169,8 +169,7 @@ def _nearer(
     counts = np.bincount(anchor, minlength=len(anchors.rows))
     place = np.arange(len(anchor)) - np.repeat(np.cumsum(counts) - counts, counts)
     near = Nearest.none(len(anchors.rows), int(counts.max()))
-    # As few at a time as a block of the table has bytes, however many dimensions there are.
-    for some in blocks(len(anchor), max(1, _DIFFERENCES // points.shape[1])):
+    for some in blocks(len(anchor), max(1, _NUMBERS // points.shape[1])):
         apart = anchors.points[anchor[some]] - points[row[some]]
         near.squared[anchor[some], place[some]] = np.einsum("ij,ij->i", apart, apart)
     near.keys[anchor, place] = keys[row]

@@ -132,6 +132,8 @@ def compare_tables(
     plan = AnchorPlan(a.rows, anchors, leaves, trees, sets, seed)
     passes = passes or Passes()
     chosen = choose_from_both(a, b, plan, passes, by_position=by_position)
+    # Before the forests, which stay in memory.
+    shared = neighbors_shared((a, b), chosen, passes, geometry=geometry, by_position=by_position)
     forests = [
         anchored_forests(table, of, passes, geometry=geometry, distance=distance, memory=memory)
         for table, of in zip((a, b), chosen, strict=True)
@@ -140,7 +142,6 @@ def compare_tables(
     spearman = np.array([each.spearman for each in found])
     error = float(spearman.std(ddof=1)) / math.sqrt(sets)
     mean, reach = float(spearman.mean()), _student(sets - 1) * error
-    shared = neighbors_shared((a, b), chosen, passes, geometry=geometry, by_position=by_position)
     halved = [score for one, other in zip(*forests, strict=True) for score in _halved(one, other)]
     return TableSimilarity(
         spearman=mean,
