@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 ITEMS, SETS = 200, 4
 # Draws behind the true score, and noise that makes a change worth a threshold.
-_TRUTH, _NOISE = 60, 0.5
+_TRUTH, _NOISE = 300, 0.5
 _PROMISED = 0.025
 
 

@@ -16,13 +16,14 @@ from sag_vicreg.decisions import (
     decision_markdown,
     gate,
 )
-from sag_vicreg.decisions.gate import _items_needed, _outcome
+from sag_vicreg.decisions.rule import Rule
 from sag_vicreg.errors import InputError
 from sag_vicreg.structure import compare
 from sag_vicreg.structure.damage import add_noise, quantise, rotate, shuffle_rows
 
 DIGITS = load_digits().data[:600]
 QUICK = Settings(trees=20, items=300)
+TOLERANT = Rule(0.98, by_interval=True)
 
 
 @pytest.fixture(scope="module")
@@ -64,14 +65,14 @@ def test_the_whole_interval_must_lie_on_one_side(
     failed: Decision, interval: tuple[float, float], outcome: str
 ) -> None:
     found = replace(failed.similarity, interval=interval)
-    assert _outcome(found, 0.98, by_interval=True) == outcome
+    assert TOLERANT.outcome(found) == outcome
 
 
 def test_no_number_passes_nothing(failed: Decision) -> None:
     nothing = replace(failed.similarity, spearman=np.nan, interval=(np.nan, np.nan))
-    assert _outcome(nothing, 0.98, by_interval=True) == "undecided"
-    assert _outcome(nothing, 0.98, by_interval=False) == "undecided"
-    assert _items_needed(nothing, 0.98) is None
+    assert TOLERANT.outcome(nothing) == "undecided"
+    assert Rule(0.98, by_interval=False).outcome(nothing) == "undecided"
+    assert TOLERANT.items_needed(nothing) is None
 
 
 def test_unrelated_noise_of_no_structure_is_not_passed() -> None:
@@ -82,10 +83,14 @@ def test_unrelated_noise_of_no_structure_is_not_passed() -> None:
 
 def test_undecided_says_how_many_items_would_decide(failed: Decision) -> None:
     close = replace(failed.similarity, spearman=0.985, interval=(0.975, 0.995), items=1000)
-    needed = _items_needed(close, 0.98)
     # Half the width is 0.01 and the distance 0.005: four times the items, and a tenth to be safe.
-    assert needed == 4400
-    assert _items_needed(replace(close, spearman=0.98), 0.98) is None
+    assert TOLERANT.items_needed(close) == 4400
+    assert "about 4,400 items would decide: raise --items" in TOLERANT.reason(
+        replace(close, n=9000)
+    )
+    assert "4,400 items would decide and there are 2,000" in TOLERANT.reason(replace(close, n=2000))
+    assert TOLERANT.items_needed(replace(close, spearman=0.98)) is None
+    assert "too close for any number" in TOLERANT.reason(replace(close, spearman=0.98))
 
 
 def test_a_pass_that_lost_its_fine_structure_says_so() -> None:

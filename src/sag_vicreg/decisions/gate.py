@@ -1,11 +1,11 @@
 """The gate: may NEW take the place of OLD? Pass, fail or undecided, by one score."""
 
-import math
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from sag_vicreg.decisions.floor import Floor, Limit
+from sag_vicreg.decisions.rule import Outcome, Rule
 from sag_vicreg.decisions.settings import Settings, check_same_rows
 from sag_vicreg.errors import InputError
 from sag_vicreg.structure import (
@@ -18,15 +18,9 @@ from sag_vicreg.structure import (
     mutual_neighbors,
 )
 
-Outcome = Literal["pass", "fail", "undecided"]
-
 TOLERANCE = 0.02
 NEIGHBORS = 10
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "undecided": 3}
-# Agreement on the closest 1 percent of pairs below which a pass comes with a word of caution.
-_FINE, _FINE_KEPT = 0.01, 0.9
-# Items worth proposing, as a multiple of those that were compared.
-_MOST_MORE = 1_000
 # A floor of so much more items than these sets have would be of narrower scores.
 _FEWER = 0.9
 
@@ -200,21 +194,23 @@ def decide(
 ) -> Decision:
     """Decide by two forests grown over the same items with ``settings``; see :func:`gate`."""
     found = forest_similarity(forest_old, forest_new)
-    threshold = 1 - tolerance if limit is None else limit.score
-    outcome = _outcome(found, threshold, by_interval=limit is None)
-    needed = _items_needed(found, threshold) if outcome == "undecided" else None
+    rule = (
+        Rule(1 - tolerance, by_interval=True)
+        if limit is None
+        else Rule(limit.score, by_interval=False)
+    )
     near = min(NEIGHBORS, forest_old.n - 1)
     return Decision(
-        outcome=outcome,
-        reason=_reason(found, threshold, outcome, needed, by_interval=limit is None),
-        threshold=threshold,
+        outcome=rule.outcome(found),
+        reason=rule.reason(found),
+        threshold=rule.threshold,
         tolerance=tolerance if limit is None else None,
         limit=limit,
         similarity=found,
         neighbors_shared=mutual_neighbors(forest_old.points, forest_new.points, k=near),
         cka=linear_cka(forest_old.points, forest_new.points),
-        items_needed=needed,
-        caution=_caution(found) if outcome == "pass" else "",
+        items_needed=rule.items_needed(found),
+        caution=rule.caution(found),
         names=names,
         settings=settings,
         forests=(forest_old, forest_new),
@@ -248,56 +244,3 @@ def _check_items(floor: Floor, items: int) -> None:
             f"the floor is of {floor.items:,} items and these sets have {items:,}: scores of fewer "
             f"items vary more; calibrate anew with --items {items}"
         )
-
-
-def _outcome(found: ForestSimilarity, threshold: float, *, by_interval: bool) -> Outcome:
-    low, high = found.interval if by_interval else (found.spearman, found.spearman)
-    if low >= threshold:
-        return "pass"
-    # A comparison with NaN is false: nothing passes or fails by default.
-    return "fail" if high < threshold else "undecided"
-
-
-def _items_needed(found: ForestSimilarity, threshold: float) -> int | None:
-    """Estimate how many items would decide: the interval narrows with the root of their number."""
-    half_width = (found.interval[1] - found.interval[0]) / 2
-    distance = abs(found.spearman - threshold)
-    if math.isnan(half_width) or half_width > distance * math.sqrt(_MOST_MORE):
-        return None
-    return math.ceil(found.items * (half_width / distance) ** 2 * 1.1 / 100) * 100
-
-
-def _reason(
-    found: ForestSimilarity,
-    threshold: float,
-    outcome: Outcome,
-    needed: int | None,
-    *,
-    by_interval: bool,
-) -> str:
-    if math.isnan(found.spearman):
-        return "no score, as the trees of a set do not repeat themselves: it has no structure."
-    low, high = found.interval
-    score = f"the forest similarity is {found.spearman:.4f}"
-    if by_interval:
-        score += f" ({low:.4f} to {high:.4f})"
-    if outcome == "pass":
-        return f"the structure is kept: {score}, not below {threshold:.4f}."
-    if outcome == "fail":
-        return f"the structure has changed: {score}, below {threshold:.4f}."
-    more = (
-        "it is too close for any number of items: choose another tolerance"
-        if needed is None
-        else f"about {needed:,} items would decide"
-    )
-    return f"{score}, on both sides of {threshold:.4f}; {more}."
-
-
-def _caution(found: ForestSimilarity) -> str:
-    fine = next((s.similarity for s in found.by_scale if s.share == _FINE), 1.0)
-    if fine >= _FINE_KEPT:
-        return ""
-    return (
-        f"Fine structure has changed: agreement on the closest {_FINE:.0%} of pairs is {fine:.2f}. "
-        "The score weighs all pairs alike, and most are far apart."
-    )
