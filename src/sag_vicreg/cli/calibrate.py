@@ -7,27 +7,25 @@ from typing import Annotated
 
 import typer
 
-from sag_vicreg.cli.columns import IdColumn, LabelColumn, VectorColumns
-from sag_vicreg.cli.deciding import Geometry, Items, Seed, Trees, settings_of
+from sag_vicreg.cli.columns import Columns
+from sag_vicreg.cli.deciding import ForestOptions
 from sag_vicreg.cli.large import Memory, read_to_decide
+from sag_vicreg.cli.options import AsJson, with_groups
 from sag_vicreg.cli.reading import join_files, short_names, warnings_as_lines
 
 
+@with_groups
 def calibrate(
     files: Annotated[
         list[str],
         typer.Argument(help="Two or more embedding files of the same items.", metavar="FILES"),
     ],
     out: Annotated[Path, typer.Option(help="The floor to write.")] = Path("floor.json"),
-    geometry: Geometry = None,
-    trees: Trees = None,
-    items: Items = None,
-    seed: Seed = None,
-    vector_columns: VectorColumns = None,
-    id_column: IdColumn = None,
-    label_column: LabelColumn = None,
+    *,
+    forests: ForestOptions,
+    columns: Columns,
     memory: Memory = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a floor for `gate` from sets that should count as "no change".
 
@@ -44,15 +42,8 @@ def calibrate(
     if len(files) < 2:
         raise InputError(f"{len(files)} file given: a floor needs at least two")
     check_writable(out)
-    settings = settings_of(geometry, trees, items, seed)
-    read, _ = read_to_decide(
-        files,
-        settings,
-        memory=memory,
-        vector_columns=vector_columns,
-        id_column=id_column,
-        label_column=label_column,
-    )
+    settings = forests.settings()
+    read, _ = read_to_decide(files, columns, settings, memory=memory)
     paths = [Path(where) for where in files]
     with warnings_as_lines():
         sets = join_files(read, paths).sets

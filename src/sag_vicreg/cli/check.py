@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sag_vicreg.cli.columns import IdColumn, LabelColumn, VectorColumns
+from sag_vicreg.cli.columns import Columns
 from sag_vicreg.cli.large import Memory, bytes_of, open_large
+from sag_vicreg.cli.options import AsJson, with_groups
 from sag_vicreg.cli.reading import read_files, short_names
 
 if TYPE_CHECKING:
     from sag_vicreg.artifacts import Embeddings, EmbeddingTable
 
 
+@with_groups
 def check(
     files: Annotated[
         list[str],
@@ -22,11 +24,10 @@ def check(
             metavar="FILES",
         ),
     ],
-    vector_columns: VectorColumns = None,
-    id_column: IdColumn = None,
-    label_column: LabelColumn = None,
+    *,
+    columns: Columns,
     memory: Memory = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Look for faults in embedding files: NaN, repeated ids, zero vectors, duplicates.
 
@@ -39,14 +40,9 @@ def check(
     from sag_vicreg.decisions import check_join, check_set
     from sag_vicreg.errors import InputError
 
-    columns = {
-        "vector_columns": vector_columns,
-        "id_column": id_column,
-        "label_column": label_column,
-    }
     limit = None if memory is None else bytes_of(memory)
-    large = open_large(files, asked=limit is not None, **columns)
-    sets: list[Embeddings | EmbeddingTable] = [*(large or read_files(files, **columns))]
+    large = open_large(files, columns, asked=limit is not None)
+    sets: list[Embeddings | EmbeddingTable] = [*(large or read_files(files, columns))]
     names = short_names([Path(where) for where in files])
     checks = [check_set(each, name, memory=limit) for each, name in zip(sets, names, strict=True)]
     join = check_join(sets) if len(sets) > 1 else None

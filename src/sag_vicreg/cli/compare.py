@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
-from sag_vicreg.cli.columns import IdColumn, Join, LabelColumn, TextColumn, VectorColumns
+from sag_vicreg.cli.columns import ColumnsWithText, Join
+from sag_vicreg.cli.options import AsJson, with_groups
 from sag_vicreg.cli.reading import join_files, read_files, short_names, warnings_as_lines
 
 
+@with_groups
 def compare(
     files: Annotated[
         list[str],
@@ -104,12 +106,10 @@ def compare(
             "each, over 5,000 micro-clusters.",
         ),
     ] = False,
-    vector_columns: VectorColumns = None,
-    id_column: IdColumn = None,
-    label_column: LabelColumn = None,
-    text_column: TextColumn = None,
+    *,
+    columns: ColumnsWithText,
     join: Join = "exact",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare sets of embeddings of the same items by their trees, without labels.
 
@@ -131,12 +131,6 @@ def compare(
     from sag_vicreg.structure import MATRIX_SCORES, TREES, compare_all, movements, neighborhood
     from sag_vicreg.structure import context as companions
 
-    columns = {
-        "vector_columns": vector_columns,
-        "id_column": id_column,
-        "label_column": label_column,
-        "text_column": text_column,
-    }
     if len(files) < 2:
         raise InputError(f"{len(files)} file given: comparing needs at least two")
     if context and len(files) > 2:
@@ -155,7 +149,7 @@ def compare(
     if trees not in (None, "auto") and not str(trees).isdecimal():
         raise InputError(f"--trees is '{trees}': give a number such as 100, 0 for none, or auto")
     asked = clusters or not (anchors is None and memory is None and scheduler is None)
-    tables = open_large(files, asked=asked, **columns)
+    tables = open_large(files, columns, asked=asked)
     if tables is not None:
         compare_large(
             tables,
@@ -184,7 +178,7 @@ def compare(
         return
     paths = [Path(where) for where in files]
     names = short_names(paths)
-    read = read_files(files, **columns)
+    read = read_files(files, columns)
     checks = [check_set(each, name) for each, name in zip(read, names, strict=True)]
     with warnings_as_lines():
         joined = join_files(read, paths, how=join)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sag_vicreg.cli.large import warn_of_positions
-from sag_vicreg.cli.reading import short_names, warnings_as_lines
+from sag_vicreg.cli.reading import short_names, warn_of_positions, warnings_as_lines
 from sag_vicreg.cli.terminal import open_console, print_table
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def compare_large(
         check_cluster_geometry(options["geometry"])
     a, b = tables
     with warnings_as_lines():
-        warn_of_positions(tables)
+        warn_of_positions([table.name for table in tables], [table.has_ids for table in tables])
         with open_passes(scheduler) as passes:
             found = compare_tables(a, b, passes=passes, **options)
             same = {key: options[key] for key in ("geometry", "memory", "seed")}

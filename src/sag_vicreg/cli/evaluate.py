@@ -7,10 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from sag_vicreg.cli.columns import IdColumn, Join, LabelColumn, VectorColumns, column_names
+from sag_vicreg.cli.columns import Columns, Join
+from sag_vicreg.cli.options import AsJson, with_groups
 from sag_vicreg.errors import InputError, visible
 
 
+@with_groups
 def evaluate(
     inputs: Annotated[
         list[str],
@@ -62,11 +64,10 @@ def evaluate(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the scores to this .png, .svg or .pdf.")
     ] = None,
-    vector_columns: VectorColumns = None,
-    id_column: IdColumn = None,
-    label_column: LabelColumn = None,
+    *,
+    columns: Columns,
     join: Join = "exact",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Score embeddings by level of a class hierarchy: k-NN, linear probe, Rand index, structure.
 
@@ -90,10 +91,8 @@ def evaluate(
         raise InputError(
             f"--view belongs to one input, {len(inputs)} were given: evaluate it alone"
         )
-    columns = column_names(
-        len(inputs), vector_columns=vector_columns, id_column=id_column, label_column=label_column
-    )
-    opened = open_inputs(inputs, train or (), columns=columns)
+    names = columns.of_each(len(inputs))
+    opened = open_inputs(inputs, train or (), columns=names)
 
     def keep(done: Evaluated) -> None:
         """Write a run's own results at once: an interruption later costs only the rest."""
@@ -110,7 +109,7 @@ def evaluate(
         hierarchy,
         each=keep,
         warn=_warn,
-        view=None if view is None else read_embeddings(view, **asdict(columns[0])),
+        view=None if view is None else read_embeddings(view, **asdict(names[0])),
         how=join,
         k=k,
         vote=vote,

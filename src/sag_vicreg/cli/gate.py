@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sag_vicreg.cli.columns import IdColumn, LabelColumn, TextColumn, VectorColumns
-from sag_vicreg.cli.deciding import Geometry, Items, Seed, Trees, settings_of
+from sag_vicreg.cli.columns import ColumnsWithText
+from sag_vicreg.cli.deciding import COLOURS, ForestOptions
 from sag_vicreg.cli.large import Memory, read_to_decide
+from sag_vicreg.cli.options import AsJson, with_groups
 from sag_vicreg.cli.reading import join_files, short_names, warnings_as_lines
 from sag_vicreg.cli.terminal import open_console, print_table
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from sag_vicreg.decisions import Decision
 
 
+@with_groups
 def gate(
     old: Annotated[str, typer.Argument(help="The embeddings in use.")],
     new: Annotated[str, typer.Argument(help="The embeddings that may replace them.")],
@@ -30,14 +32,9 @@ def gate(
         Path | None,
         typer.Option(help="A floor written by `calibrate`, in place of a tolerance."),
     ] = None,
-    geometry: Geometry = None,
-    trees: Trees = None,
-    items: Items = None,
-    seed: Seed = None,
-    vector_columns: VectorColumns = None,
-    id_column: IdColumn = None,
-    label_column: LabelColumn = None,
-    text_column: TextColumn = None,
+    *,
+    forests: ForestOptions,
+    columns: ColumnsWithText,
     memory: Memory = None,
     markdown: Annotated[
         Path | None, typer.Option(help="Write the decision as Markdown, for a pull request.")
@@ -45,7 +42,7 @@ def gate(
     junit: Annotated[
         Path | None, typer.Option(help="Write the decision as a JUnit test report.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Decide whether NEW keeps the structure of OLD.
 
@@ -72,16 +69,8 @@ def gate(
     files = [Path(old), Path(new)]
     names = short_names(files)
     known = None if floor is None else Floor.read(floor)
-    settings = settings_of(geometry, trees, items, seed, floor=known)
-    read, rows = read_to_decide(
-        [old, new],
-        settings,
-        memory=memory,
-        vector_columns=vector_columns,
-        id_column=id_column,
-        label_column=label_column,
-        text_column=text_column,
-    )
+    settings = forests.settings(known)
+    read, rows = read_to_decide([old, new], columns, settings, memory=memory)
     checks = [check_set(each, name) for each, name in zip(read, names, strict=True)]
     with warnings_as_lines():
         joined = join_files(read, files)
@@ -117,8 +106,8 @@ def _print(decision: "Decision", lines: list[str], joined_by: str) -> None:
     from rich.table import Table
 
     console = open_console()
-    style = {"pass": "bold green", "fail": "bold red", "undecided": "bold yellow"}
-    console.print(decision.sentence, style=style[decision.outcome], highlight=False, markup=False)
+    style = f"bold {COLOURS[decision.outcome]}"
+    console.print(decision.sentence, style=style, highlight=False, markup=False)
     if decision.caution:
         console.print(decision.caution, highlight=False, markup=False)
     console.print(f"{decision.basis}; rows matched by {joined_by}", highlight=False, markup=False)

@@ -5,14 +5,13 @@ is said, is read piece by piece.
 """
 
 import re
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sag_vicreg.cli.columns import column_names
+from sag_vicreg.cli.columns import Columns
 from sag_vicreg.cli.reading import is_many_files, read_files
 from sag_vicreg.errors import InputError
 
@@ -34,13 +33,7 @@ _SMALL = 20_000
 
 
 def open_large(
-    files: Sequence[Path | str],
-    *,
-    asked: bool = False,
-    vector_columns: list[str] | None,
-    id_column: list[str] | None,
-    label_column: list[str] | None,
-    text_column: list[str] | None = None,
+    files: Sequence[Path | str], columns: Columns, *, asked: bool
 ) -> "list[EmbeddingTable] | None":
     """Open tables that are not to be held, because that is asked for or because one is large.
 
@@ -48,50 +41,35 @@ def open_large(
     """
     from sag_vicreg.artifacts import open_table
 
-    columns = column_names(
-        len(files),
-        vector_columns=vector_columns,
-        id_column=id_column,
-        label_column=label_column,
-        text_column=text_column,
-    )
+    names = columns.of_each(len(files))
     many = {
-        place: open_table(where, names=columns[place])
+        place: open_table(where, names=names[place])
         for place, where in enumerate(files)
         if asked or is_many_files(where)
     }
     if not asked and all(table.rows <= _SMALL for table in many.values()):
         return None
     return [
-        many[place] if place in many else open_table(where, names=columns[place])
+        many[place] if place in many else open_table(where, names=names[place])
         for place, where in enumerate(files)
     ]
 
 
 def read_to_decide(
     files: Sequence[Path | str],
+    columns: Columns,
     settings: "Settings",
     *,
     memory: str | None,
-    vector_columns: list[str] | None,
-    id_column: list[str] | None,
-    label_column: list[str] | None,
-    text_column: list[str] | None = None,
 ) -> "tuple[list[Embeddings], int | None]":
     """Read what a decision is made on: small files whole, of large tables only its items.
 
     Returns the sets, and how many rows the tables have of which they are a sample; None for files.
     """
-    columns = {
-        "vector_columns": vector_columns,
-        "id_column": id_column,
-        "label_column": label_column,
-        "text_column": text_column,
-    }
     limit = None if memory is None else bytes_of(memory)
-    tables = open_large(files, asked=limit is not None, **columns)
+    tables = open_large(files, columns, asked=limit is not None)
     if tables is None:
-        return read_files(files, **columns), None
+        return read_files(files, columns), None
     from sag_vicreg.artifacts.table_samples import sample_tables
     from sag_vicreg.passes import Passes
 
@@ -100,17 +78,6 @@ def read_to_decide(
         sizes = [table.dimensions for table in tables]
         settings.check_memory(sizes, limit, threads=passes.count)
     return sample_tables(tables, settings.items, passes, seed=settings.seed), tables[0].rows
-
-
-def warn_of_positions(tables: "Sequence[EmbeddingTable]") -> None:
-    """Warn where only some tables have ids."""
-    without = [table.name for table in tables if not table.has_ids]
-    if 0 < len(without) < len(tables):
-        warnings.warn(
-            f"{', '.join(without)} has no ids, so rows are matched by position; if the tables list "
-            "their items in different orders, the scores mean nothing",
-            stacklevel=2,
-        )
 
 
 def bytes_of(text: str) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sag_vicreg.cli.columns import column_names
+from sag_vicreg.cli.columns import Columns
 from sag_vicreg.errors import visible
 
 if TYPE_CHECKING:
@@ -26,29 +26,15 @@ def is_many_files(where: Path | str) -> bool:
     return "://" in text or (bool(set(text) & set("*?[")) and not path.exists())
 
 
-def read_files(
-    files: Sequence[Path | str],
-    *,
-    vector_columns: list[str] | None,
-    id_column: list[str] | None,
-    label_column: list[str] | None,
-    text_column: list[str] | None = None,
-) -> "list[Embeddings]":
+def read_files(files: Sequence[Path | str], columns: Columns) -> "list[Embeddings]":
     """Read files whose columns are what the options say, and folders of files as one set."""
     from sag_vicreg.artifacts import open_table, read_embeddings
 
-    columns = column_names(
-        len(files),
-        vector_columns=vector_columns,
-        id_column=id_column,
-        label_column=label_column,
-        text_column=text_column,
-    )
     return [
         open_table(path, names=each).whole()
         if is_many_files(path)
         else read_embeddings(path, **asdict(each))
-        for path, each in zip(files, columns, strict=True)
+        for path, each in zip(files, columns.of_each(len(files)), strict=True)
     ]
 
 
@@ -58,18 +44,24 @@ def join_files(
     """Match the rows of files; warn where only some have ids, and say what was left out."""
     from sag_vicreg.artifacts import join
 
-    joined = join(sets, [str(path) for path in files], how=how)
-    without = [str(path) for path, each in zip(files, sets, strict=True) if each.ids is None]
-    if 0 < len(without) < len(files):
-        warnings.warn(
-            f"{', '.join(without)} has no ids, so rows are matched by position; if the files list "
-            "their items in different orders, the scores mean nothing",
-            stacklevel=2,
-        )
-    note = joined.note([str(path) for path in files])
+    names = [str(path) for path in files]
+    joined = join(sets, names, how=how)
+    warn_of_positions(names, [each.ids is not None for each in sets])
+    note = joined.note(names)
     if note is not None:
         warnings.warn(note, stacklevel=2)
     return joined
+
+
+def warn_of_positions(names: Sequence[str], have_ids: Sequence[bool]) -> None:
+    """Warn where only some sets have ids."""
+    without = [name for name, has_ids in zip(names, have_ids, strict=True) if not has_ids]
+    if 0 < len(without) < len(names):
+        warnings.warn(
+            f"{', '.join(without)} has no ids, so rows are matched by position; if the sets list "
+            "their items in different orders, the scores mean nothing",
+            stacklevel=3,
+        )
 
 
 @contextmanager

@@ -5,16 +5,11 @@ from typing import Annotated
 
 import typer
 
-from sag_vicreg.cli.columns import (
-    IdColumn,
-    Join,
-    LabelColumn,
-    TextColumn,
-    VectorColumns,
-    column_names,
-)
+from sag_vicreg.cli.columns import ColumnsWithText, Join
+from sag_vicreg.cli.options import with_groups
 
 
+@with_groups
 def report(
     sources: Annotated[
         list[Path],
@@ -41,10 +36,8 @@ def report(
         int, typer.Option(help="Random halves behind the spread of single trees; 0 for none.")
     ] = 8,
     seed: Annotated[int, typer.Option(min=0, help="Seed of maps, samples and forests.")] = 0,
-    vector_columns: VectorColumns = None,
-    id_column: IdColumn = None,
-    label_column: LabelColumn = None,
-    text_column: TextColumn = None,
+    *,
+    columns: ColumnsWithText,
     join: Join = "exact",
 ) -> None:
     """Write one self-contained HTML page: scores, trees, maps, neighbours, training, recipe.
@@ -67,12 +60,6 @@ def report(
         half_samples=half_samples,
         seed=seed,
         join=join,
-        columns=column_names(
-            len(sources),
-            vector_columns=vector_columns,
-            id_column=id_column,
-            label_column=label_column,
-            text_column=text_column,
-        ),
+        columns=columns.of_each(len(sources)),
     )
     typer.echo(str(page))

@@ -6,23 +6,21 @@ from typing import Annotated
 
 import typer
 
-from sag_vicreg.cli.columns import IdColumn, LabelColumn, VectorColumns
-from sag_vicreg.cli.deciding import Geometry, Items, Seed, Trees, settings_of
+from sag_vicreg.cli.columns import Columns
+from sag_vicreg.cli.deciding import COLOURS, ForestOptions
+from sag_vicreg.cli.options import AsJson, with_groups
 from sag_vicreg.cli.reading import read_files
 from sag_vicreg.cli.terminal import open_console, print_table
 
 
+@with_groups
 def selftest(
     file: Annotated[Path, typer.Argument(help="An embedding file.")],
     tolerance: Annotated[float, typer.Option(help="Tolerance of the gate.")] = 0.02,
-    geometry: Geometry = None,
-    trees: Trees = None,
-    items: Items = None,
-    seed: Seed = None,
-    vector_columns: VectorColumns = None,
-    id_column: IdColumn = None,
-    label_column: LabelColumn = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    *,
+    forests: ForestOptions,
+    columns: Columns,
+    as_json: AsJson = False,
 ) -> None:
     """Plant known changes in a file, and print which the gate catches at which size.
 
@@ -36,10 +34,8 @@ def selftest(
 
     from sag_vicreg.decisions import selftest as plant
 
-    (read,) = read_files(
-        [file], vector_columns=vector_columns, id_column=id_column, label_column=label_column
-    )
-    settings = settings_of(geometry, trees, items, seed)
+    (read,) = read_files([file], columns)
+    settings = forests.settings()
     found = plant(read.vectors, tolerance=tolerance, settings=settings, name=file.name)
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2))
@@ -55,14 +51,13 @@ def selftest(
     for column in ("planted", "size", "gate", "forest", "95 % interval", "shared"):
         left = column in ("planted", "size", "gate")
         table.add_column(column, justify="left" if left else "right", no_wrap=True)
-    colours = {"pass": "green", "fail": "red", "undecided": "yellow"}
     last = None
     for each in found.planted:
         outcome, score = each.decision.outcome, each.decision.similarity
         table.add_row(
             each.change if each.change != last else "",
             each.size,
-            f"[{colours[outcome]}]{outcome}[/]",
+            f"[{COLOURS[outcome]}]{outcome}[/]",
             f"{score.spearman:.3f}",
             f"{score.interval[0]:.2f} to {score.interval[1]:.2f}",
             f"{each.decision.neighbors_shared:.0%}",

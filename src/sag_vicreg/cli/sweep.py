@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sag_vicreg.cli.columns import IdColumn, LabelColumn, VectorColumns
-from sag_vicreg.cli.deciding import Geometry, Items, Seed, Trees, settings_of
+from sag_vicreg.cli.columns import Columns
+from sag_vicreg.cli.deciding import COLOURS, ForestOptions
+from sag_vicreg.cli.options import AsJson, with_groups
 from sag_vicreg.cli.reading import read_files
 from sag_vicreg.cli.terminal import open_console, print_table
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from sag_vicreg.decisions import Sweep
 
 
+@with_groups
 def sweep(
     file: Annotated[Path, typer.Argument(help="An embedding file.")],
     dims: Annotated[
@@ -31,14 +33,10 @@ def sweep(
     plot: Annotated[
         Path | None, typer.Option(help="Draw structure against bytes to this .png, .svg or .pdf.")
     ] = None,
-    geometry: Geometry = None,
-    trees: Trees = None,
-    items: Items = None,
-    seed: Seed = None,
-    vector_columns: VectorColumns = None,
-    id_column: IdColumn = None,
-    label_column: LabelColumn = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    *,
+    forests: ForestOptions,
+    columns: Columns,
+    as_json: AsJson = False,
 ) -> None:
     """Try fewer dimensions and fewer bits, and name the cheapest that the gate passes.
 
@@ -64,15 +62,13 @@ def sweep(
         check_writable(write)
     if plot is not None:
         check_figure_path(plot)
-    (read,) = read_files(
-        [file], vector_columns=vector_columns, id_column=id_column, label_column=label_column
-    )
+    (read,) = read_files([file], columns)
     found = try_all(
         read.vectors,
         dims=[int(each) for each in wanted],
         precisions=[each.strip() for each in precision.split(",") if each.strip()],
         tolerance=tolerance,
-        settings=settings_of(geometry, trees, items, seed),
+        settings=forests.settings(),
         name=file.name,
     )
     if as_json:
@@ -112,13 +108,12 @@ def _print(found: "Sweep") -> None:
     for column in ("bytes", "stored as", "gate", "forest", "95 % interval", "shared", "recall@10"):
         side: Any = "left" if column == "stored as" else "right"
         table.add_column(column, justify=side, no_wrap=column != "stored as")
-    colours = {"pass": "green", "fail": "red", "undecided": "yellow"}
     for each in found.candidates:
         score = each.decision.similarity
         table.add_row(
             f"{each.bytes:,}",
             f"{each.dims} {each.reduction} {each.precision}",
-            f"[{colours[each.decision.outcome]}]{each.decision.outcome}[/]",
+            f"[{COLOURS[each.decision.outcome]}]{each.decision.outcome}[/]",
             f"{score.spearman:.4f}",
             f"{score.interval[0]:.4f} to {score.interval[1]:.4f}",
             f"{each.decision.neighbors_shared:.1%}",
