@@ -17,7 +17,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 LOCAL = "local"
-_TIMEOUT_SECONDS = 20
 
 
 class ClusterPasses(Passes):
@@ -80,7 +79,7 @@ def open_passes(scheduler: str | None) -> Iterator[Passes]:
             yield ClusterPasses(client)
         return
     try:
-        client = Client(scheduler, timeout=_TIMEOUT_SECONDS)
+        client = Client(scheduler)
     except (OSError, ValueError) as error:
         said = " ".join(str(error).split())[:200]
         raise InputError(

@@ -59,8 +59,11 @@ def peak_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def available_bytes() -> int | None:
-    """Memory this process may still take, or None where the system does not tell."""
+def available_bytes(cgroup: Path = _CGROUP) -> int | None:
+    """Memory this process may still take, or None where the system does not tell.
+
+    ``cgroup`` is the folder where the limits of a container stand.
+    """
     free = None
     meminfo = Path("/proc/meminfo")
     if meminfo.is_file():
@@ -69,16 +72,16 @@ def available_bytes() -> int | None:
                 free = int(line.split()[1]) * 1024
     elif hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    every = (free, _left_in_container(), _left_of_addresses())
+    every = (free, _left_in_container(cgroup), _left_of_addresses())
     return min((size for size in every if size is not None), default=None)
 
 
-def _left_in_container() -> int | None:
+def _left_in_container(cgroup: Path) -> int | None:
     """Return what a container's own limit leaves; None where there is no limit."""
     try:
-        limit = int((_CGROUP / "memory.max").read_text())
-        used = int((_CGROUP / "memory.current").read_text())
-        lines = (_CGROUP / "memory.stat").read_text().splitlines()
+        limit = int((cgroup / "memory.max").read_text())
+        used = int((cgroup / "memory.current").read_text())
+        lines = (cgroup / "memory.stat").read_text().splitlines()
         held = {name: int(size) for name, size in (line.split() for line in lines)}
     except (OSError, ValueError):
         return None

@@ -95,14 +95,13 @@ def test_a_file_that_inflates_is_refused_before_it_does(
 def test_a_large_row_group_of_even_rows_is_read_piece_by_piece(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(door, "available_bytes", lambda: 30_000_000)
-    monkeypatch.setattr("sag_vicreg.artifacts.parquet_pages._SMALL", 0)
-    rows = np.random.default_rng(0).random((8_000, 1_000), np.float32)
+    monkeypatch.setattr(door, "available_bytes", lambda: 68_000_000)
+    rows = np.random.default_rng(0).random((18_000, 1_000), np.float32)
     flat = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), rows.shape[1])
     pq.write_table(pa.table({"vector": flat}), tmp_path / "e.parquet", compression="none")
     found = open_table(tmp_path / "e.parquet")
     assert len(found.pieces) == 1
-    assert rows.nbytes > 30_000_000
+    assert rows.nbytes > 68_000_000
     read = [vectors for _, vectors in found.blocks(found.pieces[0])]
     np.testing.assert_array_equal(np.concatenate(read), rows)
 

@@ -117,15 +117,13 @@ def test_faults_are_one_line(folders: list[str], tmp_path: Path) -> None:
     assert "part-7.parquet: its vectors have 5 dimensions" in refused(*folders)
 
 
-def test_a_scheduler_that_cannot_be_reached_is_one_line(
-    folders: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scheduler_that_cannot_be_reached_is_one_line(folders: list[str]) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("sag_vicreg.cluster._TIMEOUT_SECONDS", 1)
+    dask = pytest.importorskip("dask")
     address = "tcp://127.0.0.1:1"
-    assert f"--scheduler {address}: cannot be reached" in refused(
-        *folders, *SMALL, "--scheduler", address
-    )
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
+        message = refused(*folders, *SMALL, "--scheduler", address)
+    assert f"--scheduler {address}: cannot be reached" in message
 
 
 def test_one_table_without_ids_is_warned_of(folders: list[str], tmp_path: Path) -> None:

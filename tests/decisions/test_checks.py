@@ -59,11 +59,8 @@ def test_duplicates_are_those_of_a_plain_loop() -> None:
     assert near >= 10
 
 
-def test_of_many_rows_a_sample_is_searched_for_near_duplicates(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("sag_vicreg.decisions.checking._MOST_PAIRED", 50)
-    found = check_set(Embeddings(RNG.normal(size=(80, 3))), "x")
+def test_of_many_rows_a_sample_is_searched_for_near_duplicates() -> None:
+    found = check_set(Embeddings(RNG.normal(size=(80, 3))), "x", most_paired=50)
     assert found.sampled == 50
 
 

@@ -11,21 +11,18 @@ from typer.testing import CliRunner
 from sag_vicreg.artifacts import Embeddings, open_table
 from sag_vicreg.artifacts.table_samples import sample_tables
 from sag_vicreg.cli import app
+from sag_vicreg.cli.columns import Columns
+from sag_vicreg.cli.large import open_large
 from sag_vicreg.decisions import Settings, check_join, check_set, gate
-from sag_vicreg.decisions.checking import _look
+from sag_vicreg.decisions.checking import look
 from sag_vicreg.errors import InputError
 from sag_vicreg.passes import Passes
 from tables import names_of, two_sets, write_folder
 
 N = 700
 QUICK = ("--trees", "8", "--items", "200")
-
-
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folders of these few rows are large, and their ids lie in several partitions."""
-    monkeypatch.setattr("sag_vicreg.cli.large._SMALL", 500)
-    monkeypatch.setattr("sag_vicreg.artifacts.id_joins._PARTITION_BYTES", 1 << 14)
+# Asked for, folders are read by pieces however few rows they have.
+BY_PIECES = ("--memory", "2GB")
 
 
 @pytest.fixture
@@ -45,7 +42,6 @@ def run(*arguments: str) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_table_is_found_to_hold_what_the_same_set_in_memory_does(
     tmp_path: Path, threads: int
@@ -65,16 +61,12 @@ def test_a_table_is_found_to_hold_what_the_same_set_in_memory_does(
     assert (found.empty_ids, found.repeated_ids, found.constant_dimensions) == (2, 2, 1)
 
 
-@pytest.mark.usefixtures("small")
-def test_the_sample_is_the_same_however_the_table_is_cut(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sag_vicreg.decisions.checking._MOST_PAIRED", 100)
-    monkeypatch.setattr("sag_vicreg.decisions.checking._MOST_NORMS", 50)
+def test_the_sample_is_the_same_however_the_table_is_cut(tmp_path: Path) -> None:
+    few = {"most_paired": 100, "most_norms": 50}
     x = np.repeat(two_sets(N)[0][: N // 2], 2, axis=0)
     x[1::2] += np.float32(1e-5)
-    found = check_set(open_table(write_folder(tmp_path / "t", x, row_group=29)), "x")
-    assert found == check_set(Embeddings(x), "x")
+    found = check_set(open_table(write_folder(tmp_path / "t", x, row_group=29)), "x", **few)
+    assert found == check_set(Embeddings(x), "x", **few)
     assert found.sampled == 100
     # A row and its near copy are in the sample together one time in seven.
     assert 0 < found.near_duplicates < 50
@@ -87,12 +79,11 @@ def test_the_sample_is_the_same_however_the_table_is_cut(
 def test_rows_that_repeat_without_end_are_not_held(tmp_path: Path) -> None:
     x = np.concatenate([np.repeat(two_sets(50)[0], 40, axis=0), two_sets(100)[1]])
     table = open_table(write_folder(tmp_path / "t", x, files=1, row_group=len(x)))
-    _, sampled = _look(table.pieces[0], table=table, most=10_000)
+    _, sampled = look(table.pieces[0], table=table, most_paired=10_000, most_norms=10_000)
     assert len(sampled.points) == 150
     assert check_set(table, "x").duplicates == 50 * 39
 
 
-@pytest.mark.usefixtures("small")
 def test_how_tables_and_sets_join(folders: list[Path], tmp_path: Path) -> None:
     a, b = map(open_table, folders)
     fewer = Embeddings(np.ones((5, 2)), np.array(["item 3", "item 5", "x", "item 3", "y"]))
@@ -108,12 +99,19 @@ def test_how_tables_and_sets_join(folders: list[Path], tmp_path: Path) -> None:
     assert check_join([fewer, bare]).common is None
 
 
-@pytest.mark.usefixtures("small")
+def test_a_folder_of_many_rows_is_large_and_one_of_few_is_not(tmp_path: Path) -> None:
+    x = np.zeros((20_001, 1), np.float32)
+    large, small = (write_folder(tmp_path / str(n), x[:n]) for n in (20_001, 20_000))
+    assert open_large([small, small], Columns(), asked=False) is None
+    found = open_large([small, large], Columns(), asked=False)
+    assert [table.rows for table in found or ()] == [20_000, 20_001]
+
+
 def test_check_reads_a_large_folder_by_pieces(
     folders: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sag_vicreg.artifacts.EmbeddingTable.whole", None)
-    code, out, _ = run("check", *folders, "--json")
+    code, out, _ = run("check", *folders, *BY_PIECES, "--json")
     found = json.loads(out)
     assert code == 0
     assert [each["rows"] for each in found["files"]] == [N, N]
@@ -142,12 +140,11 @@ def test_both_tables_give_the_same_random_items(folders: list[Path]) -> None:
     assert sorted(everything.ids.tolist()) == sorted(names_of(N).tolist())
 
 
-@pytest.mark.usefixtures("small")
 def test_the_gate_decides_on_those_items_and_says_of_how_many(
     folders: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sag_vicreg.artifacts.EmbeddingTable.whole", None)
-    code, out, err = run("gate", *folders, *QUICK, "--tolerance", "0.5", "--json")
+    code, out, err = run("gate", *folders, *QUICK, *BY_PIECES, "--tolerance", "0.5", "--json")
     assert err == ""
     found = json.loads(out)
     tables = [open_table(folder) for folder in folders]
@@ -164,28 +161,26 @@ def test_the_gate_decides_on_those_items_and_says_of_how_many(
     assert "is too small to decide on 200 items: give at least" in err
 
 
-@pytest.mark.usefixtures("small")
 def test_a_floor_knows_its_tables_again(folders: list[Path], tmp_path: Path) -> None:
     floor = tmp_path / "floor.json"
-    code, _, _ = run("calibrate", *folders, *QUICK, "--out", floor)
+    code, _, _ = run("calibrate", *folders, *QUICK, *BY_PIECES, "--out", floor)
     assert code == 0
-    _, out, _ = run("gate", *folders, "--floor", floor)
+    _, out, _ = run("gate", *folders, *BY_PIECES, "--floor", floor)
     assert "lowest of 1 comparison: at most 50.0% of unchanged sets" in out
 
 
-@pytest.mark.usefixtures("small")
 def test_tables_that_do_not_match_are_one_line(folders: list[Path], tmp_path: Path) -> None:
     a, _ = two_sets(N)
     fewer = write_folder(tmp_path / "fewer", a[:-1], names_of(N)[:-1])
     bare = write_folder(tmp_path / "bare", a[:-1])
     for other, words in ((fewer, "'item 699' is missing from"), (bare, "700 rows and")):
-        code, out, err = run("gate", folders[0], other, *QUICK)
+        code, out, err = run("gate", folders[0], other, *QUICK, *BY_PIECES)
         assert (code, out) == (2, "")
         assert words in err
         assert err.count("\n") == 1
     a[5, 3] = np.nan
     bad = write_folder(tmp_path / "bad", a, names_of(N))
-    code, _, err = run("gate", folders[0], bad, *QUICK)
+    code, _, err = run("gate", folders[0], bad, *QUICK, *BY_PIECES)
     assert code == 2
     assert "part-0.parquet: row 5 of part 0 holds NaN or infinity" in err
 

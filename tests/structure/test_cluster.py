@@ -17,6 +17,7 @@ from sag_vicreg.passes import Passes
 from sag_vicreg.structure import compare_clusters, compare_tables
 from tables import names_of, two_sets, write_folder
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 N = 1_500
@@ -49,11 +50,15 @@ class OneIsKilled(ClusterPasses):
 
     killed: int | None = None
 
+    def __init__(self, client: "distributed.Client") -> None:
+        super().__init__(client)
+        self.run_on_workers = client.run
+
     def map(self, task, items, *, bar=None):
         for result in super().map(task, items, bar=None):
             yield result
             if self.killed is None and bar is not None and bar.startswith("rows of"):
-                self.killed = next(iter(self._client.run(os.getpid).values()))
+                self.killed = next(iter(self.run_on_workers(os.getpid).values()))
                 os.kill(self.killed, signal.SIGKILL)
 
 
@@ -92,10 +97,10 @@ def test_a_workers_refusal_is_the_users(client: "distributed.Client", folders: l
         compare_tables(*tables, **SMALL, passes=ClusterPasses(client))
 
 
-def test_an_address_that_cannot_be_reached_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sag_vicreg.cluster._TIMEOUT_SECONDS", 1)
+def test_an_address_that_cannot_be_reached_is_one_line() -> None:
     for address in ("tcp://127.0.0.1:1", "nonsense://x"):
         with (
+            dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
             pytest.raises(InputError, match=r"cannot be reached .*; give the address") as caught,
             open_passes(address),
         ):

@@ -133,17 +133,14 @@ def test_what_cannot_fit_is_refused_with_the_geometry_that_would(
         five(x, x, geometry="euclidean")
 
 
-def test_a_container_has_what_its_limit_leaves_and_files_it_may_forget(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(machine, "_CGROUP", tmp_path)
-    unlimited = machine.available_bytes()
+def test_a_container_has_what_its_limit_leaves_and_files_it_may_forget(tmp_path: Path) -> None:
+    unlimited = machine.available_bytes(tmp_path)
     (tmp_path / "memory.current").write_text("90000000\n")
     (tmp_path / "memory.stat").write_text("anon 9\ninactive_file 40000000\nactive_file 10000000\n")
     (tmp_path / "memory.max").write_text("max\n")
-    assert unlimited is None or machine.available_bytes() is not None
+    assert unlimited is None or machine.available_bytes(tmp_path) is not None
     (tmp_path / "memory.max").write_text("100000000\n")
-    assert machine.available_bytes() == 60_000_000
+    assert machine.available_bytes(tmp_path) == 60_000_000
 
 
 @pytest.mark.parametrize(

@@ -159,13 +159,12 @@ def test_added_trees_are_those_built_at_once(geometry: str, distance: str) -> No
             np.testing.assert_array_equal(getattr(one, part), getattr(other, part))
 
 
-def test_blocks_of_rows_do_not_change_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_rows_do_not_change_the_tables() -> None:
     pair = PairAverages(*forests(two_sets(90, seed=6), trees=12))
     bins = pair.bins()
     expected_tables = tabulate(pair, bins)
-    monkeypatch.setattr("sag_vicreg.structure.forest_tables._ROWS", 7)
-    found = tabulate(pair, bins)
-    np.testing.assert_array_equal(pair.bins(), bins)
+    found = tabulate(pair, bins, rows_at_once=7)
+    np.testing.assert_array_equal(pair.bins(rows_at_once=7), bins)
     np.testing.assert_array_equal(found.tables, expected_tables.tables)
     np.testing.assert_array_equal(found.plain, expected_tables.plain)
     np.testing.assert_array_equal(found.moments, expected_tables.moments)

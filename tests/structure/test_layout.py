@@ -10,22 +10,22 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import dendrogram as scipy_dendrogram
 
 from sag_vicreg.structure import Tree, dendrogram, entanglement, untangle, ward_tree
-from sag_vicreg.structure.tanglegram import _places, _turned
+from sag_vicreg.structure.tanglegram import leaf_places, turned
 
 Ints = npt.NDArray[np.int64]
 
 
 def crossings(order_a: Ints, order_b: Ints) -> int:
-    places = _places(order_b)[order_a]
+    places = leaf_places(order_b)[order_a]
     return int(sum((places[i] > places[i + 1 :]).sum() for i in range(len(places))))
 
 
 def orders(tree: Tree) -> list[Ints]:
     """Every leaf order the tree's branches allow."""
     found = []
-    for turned in product([False, True], repeat=tree.n - 1):
+    for swaps in product([False, True], repeat=tree.n - 1):
         leaves: list[list[int]] = [[leaf] for leaf in range(tree.n)]
-        for (left, right), swap in zip(tree.children, turned, strict=True):
+        for (left, right), swap in zip(tree.children, swaps, strict=True):
             both = leaves[left], leaves[right]
             leaves.append(both[1] + both[0] if swap else both[0] + both[1])
         found.append(np.array(leaves[-1]))
@@ -38,7 +38,7 @@ def test_one_tree_is_turned_to_its_optimum(seed: int) -> None:
     rng = np.random.default_rng(seed)
     tree = ward_tree(rng.normal(size=(8, 3)))
     places = rng.permutation(8)
-    order, left = _turned(tree, places)
+    order, left = turned(tree, places)
     still = np.argsort(places)
     assert left == crossings(order, still)
     assert left == min(crossings(each, still) for each in orders(tree))
@@ -54,7 +54,7 @@ def test_untangling_reduces_crossings_and_keeps_clusters_together() -> None:
     assert found.crossings < crossings(a.leaf_order, b.leaf_order) / 2
     assert found.entanglement < entanglement(a.leaf_order, b.leaf_order)
     for tree, order in ((a, found.order_a), (b, found.order_b)):
-        places = _places(order)
+        places = leaf_places(order)
         members: list[list[int]] = [[leaf] for leaf in range(200)]
         for left, right in tree.children:
             members.append(members[left] + members[right])

@@ -1,13 +1,11 @@
 """What moved: planted motions are found, and only those; rows and branches against plain NumPy."""
 
-import sys
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
 from sag_vicreg.structure import Forest, movements, ward_forest
-from sag_vicreg.structure.branches import SUPPORT, _found, partition
+from sag_vicreg.structure.branches import SUPPORT, look_for, partition
 from sag_vicreg.structure.damage import add_noise, merge_clusters, quantise, scatter_clusters
 from sag_vicreg.structure.forest_tables import PairAverages
 from sag_vicreg.structure.kernels import kernel
@@ -93,12 +91,10 @@ def test_rows_are_correlated_as_numpy_would(swapped: np.ndarray) -> None:
         assert found.reliability[item] == pytest.approx(within, abs=1e-4)
 
 
-def test_more_items_than_partners_go_by_the_first_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    # By its module: the subpackage's own name leads to the function.
-    monkeypatch.setattr(sys.modules["sag_vicreg.structure.movements"], "_PARTNERS", 120)
+def test_more_items_than_partners_go_by_the_first_ones() -> None:
     x = SET.copy()
     x[[3, 203]] = SET[[203, 3]]
-    found = movements(OLD, forest(x))
+    found = movements(OLD, forest(x), partners=120)
     assert set(found.rows[found.movers()]) == {3, 203}
     assert found.flow.counts.sum() == 120
 
@@ -227,7 +223,7 @@ def test_giving_up_on_sets_that_cannot_recur_changes_no_branch() -> None:
     some = np.concatenate([some, rng.random((20, 240)) < 0.1])
     early = 0
     for each in (OLD, blurred):
-        recurs = [_found(some, each, needed=share)[:, :, 0] >= 0.75 for share in (0.0, SUPPORT)]
+        recurs = [look_for(some, each, needed=share)[:, :, 0] >= 0.75 for share in (0.0, SUPPORT)]
         whole, given_up = (found.mean(axis=1) for found in recurs)
         counts = whole >= SUPPORT
         assert 0 < counts.sum() < len(some)

@@ -25,7 +25,7 @@ Records = npt.NDArray[np.void]
 _RECORD = np.dtype([("first", "u8"), ("second", "u8"), ("row", "i8")])
 # What a partition of two tables may take while it is sorted and compared, in copies of its records.
 _COPIES = 8
-_PARTITION_BYTES = 64 << 20
+PARTITION_BYTES = 64 << 20
 _MOST_PARTITIONS = 256
 
 
@@ -36,9 +36,11 @@ class HashPartitions:
     memory anyway keeps its records there too.
     """
 
-    def __init__(self, rows: int, *, held: bool = False) -> None:
+    def __init__(
+        self, rows: int, *, held: bool = False, partition_bytes: int = PARTITION_BYTES
+    ) -> None:
         needed = rows * _RECORD.itemsize * _COPIES
-        self.count = int(min(max(1, -(-needed // _PARTITION_BYTES)), _MOST_PARTITIONS))
+        self.count = int(min(max(1, -(-needed // partition_bytes)), _MOST_PARTITIONS))
         self._held = held
 
     def _open(self) -> IO[bytes]:
@@ -107,8 +109,10 @@ def count_common(every: Sequence[HashPartitions]) -> int:
 class IdPartitions(HashPartitions):
     """The ids of one table, partitioned for tables of up to ``rows`` rows."""
 
-    def __init__(self, table: EmbeddingTable, rows: int) -> None:
-        super().__init__(rows)
+    def __init__(
+        self, table: EmbeddingTable, rows: int, *, partition_bytes: int = PARTITION_BYTES
+    ) -> None:
+        super().__init__(rows, partition_bytes=partition_bytes)
         self.table = table
 
     def sorted(self, number: int) -> Records:

@@ -27,8 +27,8 @@ Table = HeldTable | EmbeddingTable
 # Cosine from which two rows that are not equal count as near duplicates.
 NEAR = 0.9999
 # All pairs of more rows would take longer than the comparison itself: a sample is looked at.
-_MOST_PAIRED, _FEWEST_PAIRED = 10_000, 100
-_MOST_NORMS = 100_000
+MOST_PAIRED, _FEWEST_PAIRED = 10_000, 100
+MOST_NORMS = 100_000
 _ROWS = 256
 # How far a norm may lie from 1 in a set that was normalised, in float16 too.
 _UNIT = 2e-3
@@ -85,6 +85,8 @@ def check_set(
     *,
     memory: int | None = None,
     passes: Passes | None = None,
+    most_paired: int = MOST_PAIRED,
+    most_norms: int = MOST_NORMS,
 ) -> SetCheck:
     """Look for faults and oddities in a set, or in a table that is not held.
 
@@ -98,6 +100,11 @@ def check_set(
     memory
         Bytes the process may hold in all; with less of it fewer rows are searched for near
         duplicates.
+    passes
+        Where the passes run; by default on the threads of this process.
+    most_paired, most_norms
+        Of more rows than this, a random sample is searched for near duplicates, and gives the
+        median length.
 
     Examples
     --------
@@ -106,12 +113,12 @@ def check_set(
     ('1 row repeats an earlier row exactly', '1 dimension never changes')
     """
     table, passes = as_table(source), passes or Passes()
-    most = _most_paired(table, memory, passes.count)
+    most = _most_paired(table, most_paired, memory, passes.count)
     seen, norms, points, point_digests = [], [], [], []
     held = isinstance(table, HeldTable)
     bar = None if held else f"rows of {name}"
     with HashPartitions(table.rows, held=held) as digests:
-        task = partial(_look, table=table, most=most)
+        task = partial(look, table=table, most_paired=most, most_norms=most_norms)
         for part, sampled in passes.map(task, table.pieces, bar=bar):
             seen.append(part)
             digests.add(sampled.digests[:, 0], sampled.digests[:, 1], sampled.rows)
@@ -147,9 +154,12 @@ def check_set(
     )
 
 
-def _look(piece: Piece, *, table: Table, most: int) -> tuple[_Seen, _Sampled]:
+def look(
+    piece: Piece, *, table: Table, most_paired: int, most_norms: int
+) -> tuple[_Seen, _Sampled]:
     """Look at the rows of one piece."""
-    found = [_look_at(x, start, table.rows, most) for start, x in table.blocks(piece, finite=False)]
+    limits = limit_of_first(most_paired, table.rows), limit_of_first(most_norms, table.rows)
+    found = [_look_at(x, start, *limits) for start, x in table.blocks(piece, finite=False)]
     sampled = [each for _, each in found]
     return _Seen.together([each for each, _ in found]), _Sampled(
         np.concatenate([each.digests for each in sampled]),
@@ -161,7 +171,7 @@ def _look(piece: Piece, *, table: Table, most: int) -> tuple[_Seen, _Sampled]:
 
 
 def _look_at(
-    vectors: npt.NDArray[np.generic], start: int, rows: int, most: int
+    vectors: npt.NDArray[np.generic], start: int, highest_digest: np.uint64, highest_rank: np.uint64
 ) -> tuple[_Seen, _Sampled]:
     finite = np.isfinite(vectors).all(axis=1)
     known = vectors[finite].astype(np.float64)
@@ -173,7 +183,7 @@ def _look_at(
     norms = lengths * largest
     digests = row_digests(known)
     ranks = hash_positions(start, start + len(vectors))[finite]
-    chosen = np.flatnonzero((digests[:, 0] <= limit_of_first(most, rows)) & (largest > 0))
+    chosen = np.flatnonzero((digests[:, 0] <= highest_digest) & (largest > 0))
     # Of equal rows the first alone: there may be millions.
     chosen = chosen[np.sort(np.unique(digests[chosen, 0], return_index=True)[1])]
     seen = _Seen(
@@ -189,7 +199,7 @@ def _look_at(
     return seen, _Sampled(
         digests=digests,
         rows=numbers,
-        norms=norms[ranks <= limit_of_first(_MOST_NORMS, rows)],
+        norms=norms[ranks <= highest_rank],
         points=(scaled[chosen] / lengths[chosen, None]).astype(np.float32),
         point_digests=digests[chosen],
     )
@@ -223,13 +233,13 @@ def _near_duplicates(points: npt.NDArray[np.float32]) -> int:
         return sum(workers.map(count, blocks(len(points), _ROWS)))
 
 
-def _most_paired(table: Table, memory: int | None, threads: int) -> int:
+def _most_paired(table: Table, most: int, memory: int | None, threads: int) -> int:
     """Return how many rows may be held to look for near duplicates."""
     if memory is None or isinstance(table, HeldTable):
-        return _MOST_PAIRED
+        return most
     room = room_beside_reading(memory, threads)
     row = table.dimensions * 4 * _SAMPLE_COPIES
-    fitting = min(_MOST_PAIRED, room // row)
+    fitting = min(most, room // row)
     if fitting < _FEWEST_PAIRED:
         raise InputError(
             f"a memory of {gigabytes(memory)} is too small for a check: give at least "

@@ -106,7 +106,7 @@ def resolved_branches(mean: npt.NDArray[np.float32], forest: Forest) -> Resolved
     members = np.zeros((len(candidates), known), bool)
     for place, each in enumerate(candidates):
         members[place, each] = True
-    support: Floats = (_found(members, forest, needed=SUPPORT)[:, :, 0] >= _RECURS).mean(axis=1)
+    support: Floats = (look_for(members, forest, needed=SUPPORT)[:, :, 0] >= _RECURS).mean(axis=1)
     # Of branches that are nearly the same, as a chain of joining items makes them, the best stands.
     chosen: list[int] = []
     for place in np.argsort(-support, kind="stable").tolist():
@@ -120,7 +120,7 @@ def resolved_branches(mean: npt.NDArray[np.float32], forest: Forest) -> Resolved
 
 def fates(members: Members, forest: Forest) -> list[tuple[str, float]]:
     """Say what sets of items are in another forest, and how many of its trees say so."""
-    found = _found(members, forest, pieces=True)
+    found = look_for(members, forest, pieces=True)
     jaccard, own, outsiders, covered, pieces = np.moveaxis(found, 2, 0)
     kept = (jaccard >= _RECURS) | ((covered >= _NEARLY_ALL) & (pieces == 1))
     merged = ~kept & (own >= _MIXED)
@@ -131,7 +131,7 @@ def fates(members: Members, forest: Forest) -> list[tuple[str, float]]:
     return [(FATES[winner], float(votes[winner, k])) for k, winner in enumerate(winners)]
 
 
-def _found(
+def look_for(
     members: Members, forest: Forest, *, pieces: bool = False, needed: float = 0.0
 ) -> Floats:
     """Look for sets of the first items in all trees: see the kernel for what is found.

@@ -35,7 +35,7 @@ from sag_vicreg.structure.tree import Tree
 from sag_vicreg.structure.ward_vectors import ward_of_vectors
 
 # Sizes that are told apart: of more, neighbours on the scale of logs are taken together.
-_CODES = 2_048
+CODES = 2_048
 
 
 @dataclass(frozen=True)
@@ -177,13 +177,15 @@ def weighted_ward(means: Floats, sizes: Ints, geometry: str) -> Tree:
     return Tree(merges.linkage(), geometry, means, merges.ties)
 
 
-def pair_table(cells: Ints, one: MicroClusters, other: MicroClusters) -> JointTable:
+def pair_table(
+    cells: Ints, one: MicroClusters, other: MicroClusters, *, most_codes: int = CODES
+) -> JointTable:
     """Count all pairs of items by the log size of their smallest common cluster in both trees."""
     tree_a, said_a = _tree_of_cells(cells[:, 0], one)
     tree_b, said_b = _tree_of_cells(cells[:, 1], other)
     n = int(one.sizes.sum())
-    codes_a, values_a = _codes(np.concatenate([said_a, one.sizes]), n)
-    codes_b, values_b = _codes(np.concatenate([said_b, other.sizes]), n)
+    codes_a, values_a = _codes(np.concatenate([said_a, one.sizes]), n, most_codes)
+    codes_b, values_b = _codes(np.concatenate([said_b, other.sizes]), n, most_codes)
     merges_a, merges_b = len(said_a), len(said_b)
     counts = np.ascontiguousarray(cells[:, 2])
     table = count_codes(
@@ -240,11 +242,11 @@ def _tree_of_cells(labels: Ints, clusters: MicroClusters) -> tuple[Tree, Ints]:
     return Tree(linkage), np.concatenate(said)
 
 
-def _codes(sizes: Ints, n: int) -> tuple[Ints, Floats]:
+def _codes(sizes: Ints, n: int, most: int) -> tuple[Ints, Floats]:
     """Return a code for each size, ascending, and the log size over log(n) of each code."""
     distinct, codes = np.unique(sizes, return_inverse=True)
     values = np.log(distinct) / math.log(n)
-    if len(distinct) > _CODES:
-        distinct, again = np.unique(np.rint(values * (_CODES - 1)), return_inverse=True)
-        codes, values = again[codes], distinct / (_CODES - 1)
+    if len(distinct) > most:
+        distinct, again = np.unique(np.rint(values * (most - 1)), return_inverse=True)
+        codes, values = again[codes], distinct / (most - 1)
     return codes.astype(np.int64), values

@@ -29,7 +29,7 @@ WITHIN_A, WITHIN_B, PLAIN = 2, 3, 4
 # alone, asks for more: with these it moves by less than 5e-4.
 _BINS, _PLAIN_BINS = 512, 2048
 # Rows whose sums a core's cache holds.
-_ROWS = 32
+ROWS = 32
 _SAMPLE = 128
 
 
@@ -155,17 +155,17 @@ class PairAverages:
 
     def square(self, n: int, n_blocks: int = 2) -> RowSums:
         """Return the same for the pairs of the first ``n`` items, (blocks, n, n), row < column."""
-        every = blocks(n, _ROWS)
+        every = blocks(n, ROWS)
         with Workers(self.a.n) as workers:
             parts = workers.map(lambda rows: self.rows(rows, n_blocks, stop=n), every)
         sums_a, sums_b, counts = (np.concatenate(x, axis=1) for x in zip(*parts, strict=True))
         return sums_a, sums_b, counts
 
-    def bins(self) -> npt.NDArray[np.uint16]:
+    def bins(self, *, rows_at_once: int = ROWS) -> npt.NDArray[np.uint16]:
         """Return the bin of each code of the six averages, from the first items' pairs."""
         forests = kernel("forest")
         found = np.zeros((6, forests.CODES), np.int64)
-        for rows in blocks(min(_SAMPLE, self.a.n), _ROWS):
+        for rows in blocks(min(_SAMPLE, self.a.n), rows_at_once):
             sums_a, sums_b, counts = self.rows(rows)
             forests.histograms(sums_a, counts, rows.start, found[:3])
             forests.histograms(sums_b, counts, rows.start, found[3:])
@@ -186,6 +186,7 @@ def tabulate(
     *,
     plain: bool = True,
     workers: Workers | None = None,
+    rows_at_once: int = ROWS,
 ) -> PairTables:
     """Count all pairs of items; the table of (A, B) only if it is asked for."""
 
@@ -195,7 +196,7 @@ def tabulate(
             found.count(averages.rows(rows), rows.start, bins)
         return found
 
-    every = blocks(averages.a.n, _ROWS)
+    every = blocks(averages.a.n, rows_at_once)
     with nullcontext(workers) if workers else Workers(averages.a.n) as pool:
         # Early items have more pairs than late ones: each worker takes every so many blocks.
         whole, *rest = pool.map(count, [every[k :: pool.count] for k in range(pool.count)])

@@ -15,7 +15,7 @@ from sag_vicreg.structure.tree import Tree
 
 LCA_DISTANCES = ("level", "path", "order", "height")
 # A table of at most this many counts is kept whole; a larger one as its cells, or part by part.
-_TABLE = 2**22
+WHOLE = 2**22
 # Heights this much apart, relatively, differ by no more than rounding.
 _EQUAL = 1e-12
 # Pairs are counted in blocks of rows, in as many stages as a progress bar has steps.
@@ -70,19 +70,20 @@ def _edges(values: npt.NDArray[Any], bins: int) -> npt.NDArray[Any]:
 
 
 def joint_table(
-    tree_a: Tree, tree_b: Tree, lca: str, *, rows_of_b: Ints | None = None
+    tree_a: Tree, tree_b: Tree, lca: str, *, rows_of_b: Ints | None = None, whole: int = WHOLE
 ) -> JointTable:
     """Count all n(n - 1)/2 pairs, exactly and without listing them.
 
     ``rows_of_b[i]`` is the leaf of B that stands for leaf i of A; the same leaf if not given.
+    A table of more than ``whole`` counts is made of its cells, or part by part.
     """
     rows = np.arange(tree_a.n) if rows_of_b is None else rows_of_b
     if lca == "path":
-        return _count_paths(tree_a, tree_b, rows)
+        return _count_paths(tree_a, tree_b, rows, whole)
     # The cost is the joins of one tree times the depth of the other: take the cheaper way.
     if _joins(tree_a) * _mean_depth(tree_b) <= _joins(tree_b) * _mean_depth(tree_a):
-        return _count_merges(tree_a, tree_b, lca, rows)
-    turned = _count_merges(tree_b, tree_a, lca, np.argsort(rows))
+        return _count_merges(tree_a, tree_b, lca, rows, whole)
+    turned = _count_merges(tree_b, tree_a, lca, np.argsort(rows), whole)
     cells, counts = _sorted_by_row(turned.cells[:, ::-1], turned.counts)
     return JointTable(cells, counts, turned.values_b, turned.values_a)
 
@@ -109,9 +110,9 @@ def merge_codes(tree: Tree, lca: str) -> tuple[Ints, npt.NDArray[Any]]:
     return codes, heights[starts]
 
 
-def _count_merges(tree_a: Tree, tree_b: Tree, lca: str, rows_of_b: Ints) -> JointTable:
+def _count_merges(tree_a: Tree, tree_b: Tree, lca: str, rows_of_b: Ints, whole: int) -> JointTable:
     (codes_a, values_a), (codes_b, values_b) = merge_codes(tree_a, lca), merge_codes(tree_b, lca)
-    return count_codes(tree_a, tree_b, codes_a, values_a, codes_b, values_b, rows_of_b)
+    return count_codes(tree_a, tree_b, codes_a, values_a, codes_b, values_b, rows_of_b, whole=whole)
 
 
 def count_codes(
@@ -123,6 +124,8 @@ def count_codes(
     values_b: npt.NDArray[Any],
     rows_of_b: Ints,
     weights: Ints | None = None,
+    *,
+    whole: int = WHOLE,
 ) -> JointTable:
     """Count pairs by the codes of the merges where they meet; a leaf stands for ``weights`` items.
 
@@ -132,7 +135,7 @@ def count_codes(
     n = tree_a.n
     weights = np.ones(n, np.int64) if weights is None else weights
     shape = (len(values_a), len(values_b))
-    small = shape[0] * shape[1] <= _TABLE
+    small = shape[0] * shape[1] <= whole
     table = np.zeros(shape if small else (0, 0), np.int64)
 
     def count(cells: npt.NDArray[np.int32], counts: Ints) -> int:
@@ -182,7 +185,7 @@ def _sorted_by_row(
     return np.ascontiguousarray(cells[order]), counts[order]
 
 
-def _count_paths(tree_a: Tree, tree_b: Tree, rows_of_b: Ints) -> JointTable:
+def _count_paths(tree_a: Tree, tree_b: Tree, rows_of_b: Ints, whole: int) -> JointTable:
     joint = kernel("joint")
     n = tree_a.n
     # Items are renumbered by their place in A's leaf order.
@@ -193,7 +196,7 @@ def _count_paths(tree_a: Tree, tree_b: Tree, rows_of_b: Ints) -> JointTable:
     depths_b = tree_b.depths[leaves_b]
     splits = [tree.depths[n:][tree.boundaries] for tree in (tree_a, tree_b)]
     longest_a, longest_b = 2 * int(depths_a.max()), 2 * int(depths_b.max())
-    step = max(1, _TABLE // (longest_b + 1))
+    step = max(1, whole // (longest_b + 1))
     # Early places have more pairs than late ones: each worker takes every so-manieth block.
     stages = [range(stage, n, _STAGES * _ROWS) for stage in range(0, _STAGES * _ROWS, _ROWS)]
     parts = []

@@ -32,8 +32,8 @@ Names = Sequence[Any] | npt.NDArray[Any]
 
 MOVED = 0.1
 """Motion of its own from which an item counts as moved: rounding moves hardly any so far."""
-# Items that the rows of averages run over, and of which branches are: all, up to so many.
-_PARTNERS = 3_000
+PARTNERS = 3_000
+"""Most items that the rows of averages run over, and that branches are of."""
 _NEIGHBORS, _COMPANY = 10, 50
 _ROWS = 32
 
@@ -183,7 +183,7 @@ class Movements:
         }
 
 
-def movements(forest_a: Forest, forest_b: Forest) -> Movements:
+def movements(forest_a: Forest, forest_b: Forest, *, partners: int = PARTNERS) -> Movements:
     """Say what moved from one set to the other.
 
     Parameters
@@ -191,6 +191,9 @@ def movements(forest_a: Forest, forest_b: Forest) -> Movements:
     forest_a, forest_b
         From :func:`~sag_vicreg.structure.ward_forest`, over the same items with the same options;
         the first is the old set.
+    partners
+        Most items that each item's row of averages runs over, and that branches are made of: the
+        first of the forests, which come in random order.
 
     Examples
     --------
@@ -204,7 +207,7 @@ def movements(forest_a: Forest, forest_b: Forest) -> Movements:
     >>> found.sentence()
     '2 of 100 items moved; of 5 branches 5 kept'
     """
-    moments, mean_a, mean_b = _moments(PairAverages(forest_a, forest_b))
+    moments, mean_a, mean_b = _moments(PairAverages(forest_a, forest_b), partners)
     similarity, reliability = _corrected(moments)
     near = min(_NEIGHBORS, forest_a.n - 1)
     old = nearest_items(forest_a.points, near)
@@ -238,18 +241,18 @@ def branches_of(forest: Forest) -> tuple[Branch, ...]:
     >>> [branch.size for branch in branches_of(ward_forest(x))]
     [25, 25, 25, 25]
     """
-    _, mean, _ = _moments(PairAverages(forest, forest))
+    _, mean, _ = _moments(PairAverages(forest, forest), PARTNERS)
     found = resolved_branches(mean, forest)
     return as_branches(found.take(partition(found.members)), forest)
 
 
 def _moments(
-    averages: PairAverages,
+    averages: PairAverages, partners: int
 ) -> tuple[Ints, npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """Sum up each item's row; return also what the trees of both sets say of pairs of partners."""
     found = kernel("movements")
     n = averages.a.n
-    partners = min(_PARTNERS, n)
+    partners = min(partners, n)
     mean_a, mean_b = (np.zeros((partners, partners), np.float32) for _ in range(2))
 
     def add(part: list[slice]) -> Ints:

@@ -33,13 +33,13 @@ def untangle(tree_a: Tree, tree_b: Tree) -> Tanglegram:
     gains; both together are NP-hard, so this is a local optimum, reached from two starts.
     """
     starts = [(tree_a.leaf_order, tree_b.leaf_order)]
-    starts.append((tree_a.leaf_order, _turned(tree_b, _places(tree_a.leaf_order))[0]))
+    starts.append((tree_a.leaf_order, turned(tree_b, leaf_places(tree_a.leaf_order))[0]))
     best: tuple[int, Ints, Ints] | None = None
     for order_a, order_b in starts:
         crossings = None
         for _ in range(_SWEEPS):
-            order_a, _ = _turned(tree_a, _places(order_b))
-            order_b, left = _turned(tree_b, _places(order_a))
+            order_a, _ = turned(tree_a, leaf_places(order_b))
+            order_b, left = turned(tree_b, leaf_places(order_a))
             if left == crossings:
                 break
             crossings = left
@@ -54,18 +54,19 @@ def untangle(tree_a: Tree, tree_b: Tree) -> Tanglegram:
 def entanglement(order_a: Ints, order_b: Ints) -> float:
     """Measure how far equal leaves lie apart in two orders: 0 for none, 1 for one reversed."""
     n = len(order_a)
-    apart = np.abs(_places(order_a) - _places(order_b)) ** 1.5
+    apart = np.abs(leaf_places(order_a) - leaf_places(order_b)) ** 1.5
     worst = np.abs(np.arange(n) - np.arange(n)[::-1]) ** 1.5
     return float(apart.sum() / worst.sum())
 
 
-def _places(order: Ints) -> Ints:
+def leaf_places(order: Ints) -> Ints:
+    """Return where in an order each leaf stands."""
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
     return places
 
 
-def _turned(tree: Tree, places: Ints) -> tuple[Ints, int]:
+def turned(tree: Tree, places: Ints) -> tuple[Ints, int]:
     """Turn every branch of ``tree`` to its better side; return its leaf order and crossings."""
     order = np.empty(tree.n, np.int64)
     crossings = kernel("trees").turn_branches(
