@@ -1,15 +1,13 @@
-"""The replication's plan and page, from invented results: stages, choice of rates, sentences."""
+"""The replication's page, from invented results: its tables, its sentences, what is published."""
 
-import contextlib
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from made_replication import even_result, search_results
 from made_results import embeddings, pretend_trained, repository
 from replication.comparisons import Comparison, comparisons
-from replication.contenders import CONTENDERS, plan, trials
 from replication.findings import (
     ablation_tables,
     half_sample_tables,
@@ -19,157 +17,18 @@ from replication.findings import (
 from replication.page import BEGIN, END, generated_part, update_page
 from replication.places import Places
 from replication.replicate import replicate
-from replication.stages import (
-    ABLATIONS,
-    DEFAULT,
-    LITERAL,
-    METHODS,
-    STAGES,
-    ablation,
-    halves,
-    stage_states,
-)
-from sag_vicreg.artifacts import Result, read_results
+from replication.stages import ABLATIONS, LITERAL, STAGES, ablation, halves, stage_states
+from sag_vicreg.artifacts import read_results
 from sag_vicreg.errors import InputError
-from sag_vicreg.recipes import Recipe
-from sag_vicreg.reproduce import (
-    Campaign,
-    Choices,
-    Evaluation,
-    Store,
-    WorkerPool,
-    request_table,
-)
-from sag_vicreg.reproduce.declarations import ImageSet
+from sag_vicreg.reproduce import Campaign, Store, WorkerPool
 from sag_vicreg.reproduce.formats import to_markdown
-from sag_vicreg.reproduce.plan import evaluation_of, model_label
-from sag_vicreg.reproduce.search import RATES, chosen_rate, search_evaluations, tuned_by
-from sag_vicreg.scores import Spread
-
-KEYS = {
-    "structure": [
-        *("forest.spearman", "forest.pearson"),
-        *("lca.pearson", "lca.spearman", "lca.kendall"),
-        *("cophenetic.d1_to_p2", "cophenetic.d2_to_p1"),
-    ],
-    "selection": [f"knn.level{i}" for i in (1, 2, 3, 4)],
-    "levels": [f"{m}.level{i}" for m in ("knn", "probe") for i in (1, 2, 3, 4)],
-    "rand": [
-        *(f"{m}.level{i}" for m in ("rand", "ari") for i in (1, 2, 3, 4)),
-        *(f"{m}.clusters{i}" for m in ("rand", "ari") for i in range(20, 201, 20)),
-    ],
-}
-
-
-def result_of(planned: Evaluation, value: float, failure: str | None = None) -> Result:
-    scores = dict.fromkeys(KEYS[planned.kind], value)
-    return Result(
-        kind=planned.kind,
-        key=planned.key,
-        family=planned.family,
-        method=planned.method,
-        seed=planned.seed,
-        images={"dataset": planned.images.dataset},
-        options={},
-        models=[recipe.model_dump(mode="json") for recipe in planned.recipes],
-        n_images=5000,
-        scores={} if failure else scores,
-        half_samples={key: Spread(value, 0.02) for key in scores},
-        seconds={"train": 100.0, "evaluate": 5.0},
-        versions={},
-        measures=[],
-        failure=failure,
-    )
-
-
-def with_measures(result: Result, *models: dict[str, float]) -> Result:
-    return replace(result, measures=models)
-
-
-def search_results(best: float = 1.3, methods: Sequence[str] = METHODS) -> dict[str, Result]:
-    results = {}
-    for trial in search_evaluations("cifar100", methods):
-        rate = trial.recipes[0].optimizer.base_lr
-        results[trial.key] = result_of(trial, 0.2 if rate == best else 0.1)
-    return results
-
-
-def test_the_search_gives_every_method_the_same_rates_and_budget() -> None:
-    trials = search_evaluations("cifar100", METHODS)
-    by_method: dict[str, set[tuple[float, int | None]]] = {}
-    for trial in trials:
-        (recipe,) = trial.recipes
-        by_method.setdefault(trial.method, set()).add(
-            (recipe.optimizer.base_lr, recipe.schedule.steps)
-        )
-        assert trial.images.split == "train"
-    assert len(set(map(frozenset, by_method.values()))) == 1
-    assert by_method["simclr"] == {(rate, 300) for rate in RATES}
-
-
-def test_the_rate_is_chosen_only_when_every_trial_has_ended() -> None:
-    results = search_results(best=4.0)
-    assert chosen_rate("cifar100", "vicreg", results) == 4.0
-    results.pop(
-        next(t.key for t in search_evaluations("cifar100", METHODS) if t.method == "vicreg")
-    )
-    assert chosen_rate("cifar100", "vicreg", results) is None
-    assert chosen_rate("cifar100", "simclr", results) == 4.0
-
-
-def test_a_trial_that_diverged_is_not_chosen() -> None:
-    results = search_results(best=4.0)
-    for trial in search_evaluations("cifar100", METHODS):
-        if trial.recipes[0].optimizer.base_lr == 4.0:
-            results[trial.key] = result_of(trial, 0.0, failure="the loss is nan at step 9")
-    assert chosen_rate("cifar100", "vicreg", results) in (0.4, 1.3)
-
-
-def test_what_follows_the_search_takes_its_rates() -> None:
-    tuned = tuned_by(search_results(best=0.4))
-    (recipe, other) = halves(tuned, steps=1000)[0].recipes
-    assert recipe.optimizer.base_lr == 0.4
-    assert (recipe.dataset.classes, other.dataset.classes) == ("first", "second")
-    assert tuned_by({})("cifar100", "vicreg") == ()
-
-
-def test_stages_share_what_they_can_and_ablate_one_factor_at_a_time() -> None:
-    tuned = tuned_by(search_results())
-    tables = {e.key for e in STAGES["halves"].evaluations(tuned)}
-    ablations = STAGES["ablation"].evaluations(tuned)
-    # The unchanged recipe is stage 2's own SAG-VICReg: nothing is trained twice.
-    assert len({e.key for e in ablations} - tables) == 3 * (len(ABLATIONS) - 1)
-    base = next(e for e in ablations if e.key in tables and e.seed == 0).recipes[0]
-    for planned in ablations:
-        changed = planned.recipes[0].model_dump()
-        plain = base.model_dump()
-        different = [
-            key
-            for key in (*plain["method"], "batch_size")
-            if changed["method"].get(key, changed.get(key))
-            != plain["method"].get(key, plain.get(key))
-        ]
-        assert len(different) == (0 if planned.key in tables else 1), different
-
-
-def test_published_results_count_as_done_for_the_tables(tmp_path: Path) -> None:
-    results = search_results(methods=(*METHODS, DEFAULT))
-    tuned = tuned_by(results)
-    for planned in [*STAGES["halves"].evaluations(tuned), *STAGES["default"].evaluations(tuned)]:
-        results[planned.key] = result_of(planned, 0.3)
-    for result in results.values():
-        result.write(tmp_path)
-    known = Store(tmp_path / "empty", (tmp_path,)).results()
-    request = request_table("table1", Choices(scale="cpu", seeds=3), known)
-    assert all(e.key in known for e in request.evaluations)
-    (table,) = request.tables(known)
-    assert "Unfinished" not in " ".join(table.notes)
+from sag_vicreg.reproduce.search import tuned_by
 
 
 def test_unfinished_is_listed_as_unfinished() -> None:
     results = search_results()
     planned = STAGES["halves"].evaluations(tuned_by(results))
-    results[planned[0].key] = result_of(planned[0], 0.3)
+    results[planned[0].key] = even_result(planned[0], 0.3)
     page = generated_part(results)
     assert "| Learning-rate search, 300 steps per trial | 12 of 12 | finished |" in page
     assert "both halves | 1 of 12 | **unfinished** |" in page
@@ -185,7 +44,7 @@ def test_differences_are_paired_by_seed_and_told_as_they_are() -> None:
     for planned in halves(tuned, steps=1000):
         value = 0.3 + 0.1 * planned.seed - (0.05 if planned.method == LITERAL else 0.0)
         if planned.seed < 2 or planned.method == "vicreg":
-            results[planned.key] = result_of(planned, value)
+            results[planned.key] = even_result(planned, value)
     pearson = comparisons(tuned, results)[0]
     assert (pearson.steps, pearson.score) == (1000, "LCA Pearson")
     assert pearson.differences == pytest.approx((-0.05, -0.05))
@@ -217,7 +76,7 @@ def test_an_ablation_is_told_seed_by_seed_against_the_unchanged_recipe() -> None
     tuned = tuned_by(results)
     for factor, shift in {"CPU recipe": 0.0, "k 3": 0.02}.items():
         for planned in ablation(tuned, factor):
-            results[planned.key] = result_of(planned, 0.3 + 0.1 * planned.seed + shift)
+            results[planned.key] = even_result(planned, 0.3 + 0.1 * planned.seed + shift)
     scores, changes, *_ = ablation_tables(tuned, results)
     by_name = {row.label: row.scores[0] for row in scores.rows}
     assert by_name["k 10"] is None
@@ -233,7 +92,7 @@ def test_an_ablation_is_told_seed_by_seed_against_the_unchanged_recipe() -> None
 def test_the_unchanged_recipe_alone_is_no_ablation() -> None:
     results = search_results()
     for planned in ablation(tuned_by(results), "CPU recipe"):
-        results[planned.key] = result_of(planned, 0.3)
+        results[planned.key] = even_result(planned, 0.3)
     assert "## Ablation" not in generated_part(results)
 
 
@@ -243,7 +102,7 @@ def test_accuracies_are_compared_in_percentage_points_and_rand_figures_drawn(
     results = search_results()
     for planned in STAGES["levels"].evaluations(tuned_by(results)):
         value = 0.32 if planned.method == LITERAL else 0.3
-        results[planned.key] = result_of(planned, value)
+        results[planned.key] = even_result(planned, value)
     path = tmp_path / "replication.md"
     path.write_text(f"# Ours\n\n{BEGIN}\n{END}\n")
     update_page(path, results)
@@ -261,7 +120,7 @@ def test_half_samples_have_a_mean_and_a_spread() -> None:
     results = search_results()
     planned = halves(tuned_by(results), steps=1000)
     for each in planned:
-        results[each.key] = result_of(each, 0.3 + 0.1 * each.seed)
+        results[each.key] = even_result(each, 0.3 + 0.1 * each.seed)
     done = [results[each.key] for each in planned if each.method == "vicreg"]
     mean, spread = half_sample_tables("halves", {"VICReg": done})
     (row,) = mean.rows
@@ -275,7 +134,7 @@ def test_results_from_before_there_were_forests_leave_their_columns_open() -> No
     results = search_results()
     tuned = tuned_by(results)
     for planned in halves(tuned, steps=1000):
-        made = result_of(planned, 0.3 - (0.1 if planned.method == LITERAL else 0.0))
+        made = even_result(planned, 0.3 - (0.1 if planned.method == LITERAL else 0.0))
         if planned.seed > 0:
             made = replace(made, scores={k: v for k, v in made.scores.items() if k[0] != "f"})
         results[planned.key] = made
@@ -316,8 +175,7 @@ def test_publishing_keeps_the_embeddings_of_the_tables_and_of_the_trend(tmp_path
         for seed, recipe in enumerate(planned.recipes):
             pretend_trained(recipe, store, planned.images, embeddings(seed))
     for planned in (table, other, ablated):
-        images = asdict(planned.images)
-        results[planned.key] = replace(result_of(planned, 0.3), images=images)
+        results[planned.key] = even_result(planned, 0.3)
     for result in results.values():
         result.write(store.results_folder)
     said: list[str] = []
@@ -340,12 +198,6 @@ def test_a_page_without_its_markers_is_refused(tmp_path: Path) -> None:
         update_page(path, {})
 
 
-def test_labels_say_which_model() -> None:
-    (first, second) = halves(tuned_by({}), steps=1000)[0].recipes
-    assert model_label(first) == "cifar100/vicreg (first half) seed 0"
-    assert model_label(second) == "cifar100/vicreg (second half) seed 0"
-
-
 def test_measures_are_averaged_over_the_models_of_a_seed_then_over_seeds() -> None:
     results = search_results()
     tuned = tuned_by(results)
@@ -353,9 +205,9 @@ def test_measures_are_averaged_over_the_models_of_a_seed_then_over_seeds() -> No
     first, second, third = halves(tuned, steps=1000, methods=["vicreg"])
     for planned, knn in ((first, (0.1, 0.3)), (second, (0.3, 0.5))):
         models = [{"knn": value, "rankme": 50.0} for value in knn]
-        results[planned.key] = with_measures(result_of(planned, 0.5), *models)
+        results[planned.key] = replace(even_result(planned, 0.5), measures=models)
     # A training whose probe could not be measured has none to average.
-    results[third.key] = result_of(third, 0.5)
+    results[third.key] = even_result(third, 0.5)
     (row,) = measures_table(tuned, results).rows
     assert row.label == "VICReg, 1,000 steps"
     knn, rank, walks = row.scores
@@ -363,41 +215,3 @@ def test_measures_are_averaged_over_the_models_of_a_seed_then_over_seeds() -> No
     assert knn.mean == pytest.approx(30)
     assert (knn.runs, rank.mean if rank else None, walks) == (2, 50.0, None)
     assert "| VICReg, 1,000 steps | 30.00 ± 14.14 | 50.00 ± 0.00 | — |" in generated_part(results)
-
-
-def test_every_published_result_is_found_again() -> None:
-    """Its key follows from the recipes it holds: what came later must not change an old address."""
-    published = read_results([Path(__file__).parents[2] / "replication/results"])
-    assert len(published) >= 70
-    for key, result in published.items():
-        # With the forest of today, which is beside the address, and without any.
-        for options in (result.options, evaluation_of(result).options):
-            planned = Evaluation(
-                result.kind,
-                result.method,
-                result.seed,
-                tuple(Recipe.model_validate(model) for model in result.models),
-                ImageSet(**result.images),
-                options,
-            )
-            assert planned.key == key, result.file_name
-            assert planned.family == result.family
-    # And from the packaged recipes: nothing of the replication or the study is trained again.
-    planned_keys = {e.key for state in stage_states(published) for e in state.evaluations}
-    planned_keys |= {trial.key for name in CONTENDERS for trial in trials(name)}
-    for result in published.values():
-        if result.key not in planned_keys:
-            planned_keys |= study_keys(result, published)
-    assert planned_keys >= published.keys()
-
-
-def study_keys(result: Result, published: dict[str, Result]) -> set[str]:
-    """What the study plans of models of this seed and length."""
-    steps = int(result.models[0]["schedule"]["steps"])
-    keys = set()
-    for name, contender in CONTENDERS.items():
-        if contender.method == result.method:
-            with contextlib.suppress(InputError):  # its search is unfinished
-                planned = plan(name, result.seed, published, steps=steps)
-                keys |= {e.key for e in planned.evaluations(test=True)}
-    return keys
