@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 CLUSTER_COUNTS = tuple(range(20, 201, 20))
 """Numbers of clusters behind figure 4b."""
@@ -262,3 +262,22 @@ def averages(seeds: Sequence[Mapping[str, float]]) -> dict[str, Score]:
     shared = [key for key in seeds[0] if all(key in scores for scores in seeds)]
     each = {key: Score.of([scores[key] for scores in seeds]) for key in shared}
     return {key: score for key, score in each.items() if score is not None}
+
+
+def without_nan(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Put None in the place of NaN, which JSON does not have.
+
+    Examples
+    --------
+    >>> without_nan({"pearson": math.nan, "interval": (0.5, math.nan)})
+    {'pearson': None, 'interval': [0.5, None]}
+    """
+
+    def known(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return without_nan(value)
+        if isinstance(value, list | tuple):
+            return [known(each) for each in value]
+        return None if isinstance(value, float) and math.isnan(value) else value
+
+    return {key: known(value) for key, value in content.items()}

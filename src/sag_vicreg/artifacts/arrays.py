@@ -6,6 +6,7 @@ What a header promises is compared with what the file holds before anything is a
 import io
 import math
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -134,10 +135,7 @@ def read_npz(file: BinaryIO, names: ColumnNames) -> Columns:
                 member.read()  # to the end, where the archive keeps its checksum
                 return found
 
-        chosen = _choose({name: len(header(name).shape) for name in members}, names)
-        vectors, ids, labels, texts = (None if name is None else data(name) for name in chosen)
-    assert vectors is not None
-    return vectors, ids, labels, texts
+        return _chosen({name: len(header(name).shape) for name in members}, names, data)
 
 
 def read_safetensors(file: BinaryIO, names: ColumnNames) -> Columns:
@@ -147,12 +145,8 @@ def read_safetensors(file: BinaryIO, names: ColumnNames) -> Columns:
     check_memory(file.seek(0, 2))
     file.seek(0)
     tensors = dict(deserialize(file.read()))
-    chosen = _choose({name: len(tensor["shape"]) for name, tensor in tensors.items()}, names)
-    vectors, ids, labels, texts = (
-        None if name is None else _tensor(name, **tensors[name]) for name in chosen
-    )
-    assert vectors is not None
-    return vectors, ids, labels, texts
+    axes = {name: len(tensor["shape"]) for name, tensor in tensors.items()}
+    return _chosen(axes, names, lambda name: _tensor(name, **tensors[name]))
 
 
 def _tensor(name: str, *, dtype: str, shape: list[int], data: bytes) -> Array:
@@ -166,10 +160,8 @@ def _tensor(name: str, *, dtype: str, shape: list[int], data: bytes) -> Array:
     return np.frombuffer(data, dtype=_SAFETENSORS_TYPES[dtype]).reshape(shape)
 
 
-def _choose(
-    axes: dict[str, int], names: ColumnNames
-) -> tuple[str, str | None, str | None, str | None]:
-    """Say which arrays are vectors, ids, labels and texts, by their names and numbers of axes."""
+def _chosen(axes: dict[str, int], names: ColumnNames, read: Callable[[str], Array]) -> Columns:
+    """Read the arrays that are vectors, ids, labels and texts by name and number of axes."""
     given = list(axes)
     identity, label, text = names.find_id(given), names.find_label(given), names.find_text(given)
     free = [name for name in given if name not in (identity, label, text, *IDS, *LABELS)]
@@ -184,4 +176,5 @@ def _choose(
             f"no array called 'vectors' (found: {', '.join(given) or 'nothing'}): "
             "name the one that holds them by --vector-column"
         )
-    return chosen[0], identity, label, text
+    ids, labels, texts = (None if name is None else read(name) for name in (identity, label, text))
+    return read(chosen[0]), ids, labels, texts

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sag_vicreg.artifacts.arrow import candidates, with_others
 from sag_vicreg.artifacts.columns import ColumnNames
-from sag_vicreg.artifacts.embeddings import Embeddings
+from sag_vicreg.artifacts.embeddings import Embeddings, as_floats
 from sag_vicreg.artifacts.id_hashes import Hashes, hash_ids, hash_positions
 from sag_vicreg.artifacts.table_files import (
     SUFFIXES,
@@ -147,13 +147,13 @@ class EmbeddingTable:
     def whole(self) -> Embeddings:
         """Read everything: for a table that is small after all."""
         check_memory(2 * self.rows * self.row_bytes)
-        vectors = np.concatenate([x for piece in self.pieces for _, x in self.blocks(piece)])
-        if vectors.dtype.kind != "f":
-            vectors = vectors.astype(np.float64)
+        every = [x for piece in self.pieces for _, x in self.blocks(piece)]
+        vectors = as_floats(np.concatenate(every))
         if self.id_column is None:
             return Embeddings(vectors)
-        every = (ids for piece in self.pieces for ids in self.ids(piece))
-        texts = [text for ids in every for text in ids.to_pylist()]
+        texts = [
+            text for piece in self.pieces for ids in self.ids(piece) for text in ids.to_pylist()
+        ]
         return Embeddings(vectors, text_array(texts, self.id_column))
 
     def _read(

@@ -171,15 +171,15 @@ def _embeddings(
     if vectors.ndim > 0 and len(vectors) == 0:
         raise InputError("there are no rows")
     return Embeddings(
-        _as_float(vectors),
+        as_floats(vectors),
         None if ids is None else _as_text(ids, "ids"),
         None if labels is None else _as_labels(labels),
         texts if texts is None or texts.dtype == np.object_ else as_texts(texts),
     )
 
 
-def _as_float(vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    # Whole numbers (features counted, images as bytes) are welcome; text and complex are not.
+def as_floats(vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Take whole numbers (features counted, images as bytes) as floats; leave all else alone."""
     return vectors.astype(np.float64) if vectors.dtype.kind in "iub" else vectors
 
 
@@ -273,12 +273,8 @@ def read_metadata(path: Path | str) -> dict[str, str]:
 
 def read_contents(path: Path | str) -> Contents | None:
     """Read what the rows of a file are; None where it does not say, or is not parquet."""
-    if Path(path).suffix.lower() != ".parquet":
-        return None
-    import pyarrow.parquet as pq
-
-    with open_file(path, EMBEDDINGS) as file:
-        return contents_of(_texts(pq.read_schema(file).metadata))
+    is_parquet = Path(path).suffix.lower() == ".parquet"
+    return contents_of(read_metadata(path)) if is_parquet else None
 
 
 def _texts(metadata: Mapping[bytes, bytes] | None) -> dict[str, str]:

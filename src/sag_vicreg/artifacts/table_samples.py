@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sag_vicreg.artifacts.embedding_tables import EmbeddingTable
-from sag_vicreg.artifacts.embeddings import Embeddings
+from sag_vicreg.artifacts.embeddings import Embeddings, as_floats
 from sag_vicreg.artifacts.id_hashes import Hashes, hash_again, limit_of_first
 from sag_vicreg.artifacts.id_joins import IdPartitions, check_ids
 from sag_vicreg.artifacts.table_files import Piece
@@ -49,7 +49,7 @@ def sample_tables(
             check_ids(partitions[0], other)
     return [
         Embeddings(
-            _as_floats(gather(table, of, passes)),
+            as_floats(gather(table, of, passes)),
             _ids_of(table, of, passes) if table.has_ids else None,
         )
         for table, of in zip(tables, chosen, strict=True)
@@ -65,10 +65,6 @@ def check_lengths(tables: Sequence[EmbeddingTable], *, by_position: bool) -> Non
                 f"{a.name} has {a.rows:,} rows and {b.name} has {b.rows:,}: without ids on both "
                 "sides rows are matched by position, so the numbers must be equal"
             )
-
-
-def _as_floats(vectors: Vectors) -> Vectors:
-    return vectors if vectors.dtype.kind == "f" else vectors.astype(np.float64)
 
 
 def _choose(

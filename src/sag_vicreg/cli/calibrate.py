@@ -1,6 +1,5 @@
 """``sag-vicreg calibrate``: how far apart sets lie that should count as no change."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ from sag_vicreg.cli.deciding import ForestOptions
 from sag_vicreg.cli.large import Memory, read_to_decide
 from sag_vicreg.cli.options import AsJson, with_groups
 from sag_vicreg.cli.reading import join_files, short_names, warnings_as_lines
+from sag_vicreg.cli.terminal import print_json
 
 
 @with_groups
@@ -52,7 +52,7 @@ def calibrate(
         )
     floor.write(out)
     if as_json:
-        typer.echo(json.dumps(asdict(floor), indent=2))
+        print_json(asdict(floor))
         return
     count, lowest = len(floor.names), floor.limit()
     typer.echo(f"floor {lowest.score:.4f}, the {lowest.sentence()}")

@@ -1,6 +1,5 @@
 """``sag-vicreg check``: what is in embedding files, before anything is compared."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ from sag_vicreg.cli.columns import Columns
 from sag_vicreg.cli.large import Memory, bytes_of, open_large
 from sag_vicreg.cli.options import AsJson, with_groups
 from sag_vicreg.cli.reading import read_files, short_names
+from sag_vicreg.cli.terminal import print_json
 
 if TYPE_CHECKING:
     from sag_vicreg.artifacts import Embeddings, EmbeddingTable
@@ -48,7 +48,7 @@ def check(
     join = check_join(sets) if len(sets) > 1 else None
     if as_json:
         content = {"files": [each.to_dict() for each in checks], "join": join and join.to_dict()}
-        typer.echo(json.dumps(content, indent=2, allow_nan=False))
+        print_json(content)
     else:
         print_checks(checks, join)
     faults = [f"{each.name}: {fault}" for each in checks for fault in each.faults]

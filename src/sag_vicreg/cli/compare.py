@@ -1,6 +1,5 @@
 """``sag-vicreg compare``: embedding files in, similarities out."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ import typer
 from sag_vicreg.cli.columns import ColumnsWithText, Join
 from sag_vicreg.cli.options import AsJson, with_groups
 from sag_vicreg.cli.reading import join_files, read_files, short_names, warnings_as_lines
+from sag_vicreg.cli.terminal import print_json
 
 
 @with_groups
@@ -220,7 +220,7 @@ def compare(
             content["pairs"][0]["context"] = extra.to_dict()
         if moved is not None:
             content["pairs"][0]["movements"] = naming.to_dict(moved, count=movers)
-        typer.echo(json.dumps(content, indent=2, allow_nan=False))
+        print_json(content)
     else:
         if len(files) == 2:
             print_two(found.any, nearby[0, 1], extra, names, joined.by)

@@ -1,14 +1,11 @@
 """``sag-vicreg compare`` for tables that are not held in memory: folders, patterns, addresses."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from sag_vicreg.cli.reading import short_names, warn_of_positions, warnings_as_lines
-from sag_vicreg.cli.terminal import open_console, print_table
+from sag_vicreg.cli.terminal import open_console, print_json, print_table
 
 if TYPE_CHECKING:
     from sag_vicreg.artifacts import EmbeddingTable
@@ -53,7 +50,7 @@ def compare_large(
         content = {"files": [table.name for table in tables], **found.to_dict()}
         if whole is not None:
             content["clusters"] = whole.to_dict()
-        typer.echo(json.dumps(content, indent=2, allow_nan=False))
+        print_json(content)
     else:
         _print(found, whole, short_names([Path(table.name) for table in tables]))
 

@@ -1,6 +1,5 @@
 """``sag-vicreg evaluate``: embeddings and a class hierarchy in, scores by level out."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +8,7 @@ import typer
 
 from sag_vicreg.cli.columns import Columns, Join
 from sag_vicreg.cli.options import AsJson, with_groups
+from sag_vicreg.cli.terminal import print_json
 from sag_vicreg.errors import InputError, visible
 
 
@@ -130,7 +130,7 @@ def evaluate(
     if plot is not None:  # before anything is printed: whoever reads that may go away
         save_figure(draw(groups), plot)
     if as_json:
-        typer.echo(json.dumps(content, indent=2, allow_nan=False))
+        print_json(content)
     elif len(found) == 1:
         print_one(first.scores, first.source.name, first.hierarchy)
     else:

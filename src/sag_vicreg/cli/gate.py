@@ -1,6 +1,5 @@
 """``sag-vicreg gate``: may NEW take the place of OLD? The exit code says it."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +10,7 @@ from sag_vicreg.cli.deciding import COLOURS, ForestOptions
 from sag_vicreg.cli.large import Memory, read_to_decide
 from sag_vicreg.cli.options import AsJson, with_groups
 from sag_vicreg.cli.reading import join_files, short_names, warnings_as_lines
-from sag_vicreg.cli.terminal import open_console, print_table
+from sag_vicreg.cli.terminal import open_console, print_json, print_table
 
 if TYPE_CHECKING:
     from sag_vicreg.decisions import Decision
@@ -94,7 +93,7 @@ def gate(
             "checks": [each.to_dict() for each in checks],
             "movements": naming.to_dict(decision.moved),
         }
-        typer.echo(json.dumps(content, indent=2, allow_nan=False))
+        print_json(content)
     else:
         _print(decision, moved, joined.by)
         print_notes(checks)

@@ -1,6 +1,5 @@
 """``sag-vicreg selftest``: which changes of a file the gate would catch."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ from sag_vicreg.cli.columns import Columns
 from sag_vicreg.cli.deciding import COLOURS, ForestOptions
 from sag_vicreg.cli.options import AsJson, with_groups
 from sag_vicreg.cli.reading import read_files
-from sag_vicreg.cli.terminal import open_console, print_table
+from sag_vicreg.cli.terminal import open_console, print_json, print_table
 
 
 @with_groups
@@ -38,7 +37,7 @@ def selftest(
     settings = forests.settings()
     found = plant(read.vectors, tolerance=tolerance, settings=settings, name=file.name)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2))
+        print_json(found.to_dict())
         return
     console = open_console()
     similarity = found.planted[0].decision.similarity

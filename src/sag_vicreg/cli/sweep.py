@@ -1,6 +1,5 @@
 """``sag-vicreg sweep``: the cheapest way to store a file that keeps its structure."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,7 @@ from sag_vicreg.cli.columns import Columns
 from sag_vicreg.cli.deciding import COLOURS, ForestOptions
 from sag_vicreg.cli.options import AsJson, with_groups
 from sag_vicreg.cli.reading import read_files
-from sag_vicreg.cli.terminal import open_console, print_table
+from sag_vicreg.cli.terminal import open_console, print_json, print_table
 
 if TYPE_CHECKING:
     from sag_vicreg.decisions import Sweep
@@ -72,7 +71,7 @@ def sweep(
         name=file.name,
     )
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2))
+        print_json(found.to_dict())
     else:
         _print(found)
     if plot is not None:

@@ -2,11 +2,16 @@
 
 import codecs
 import errno
+import json
 import os
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from sag_vicreg.errors import visible
+from sag_vicreg.scores import without_nan
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,6 +61,11 @@ def prepare_streams() -> None:
 def let_go_of_output() -> None:
     """Send what is still to be written nowhere: at the exit it would fail once more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """Print what others read: JSON, in which a score that is no number is null."""
+    typer.echo(json.dumps(without_nan(content), indent=2, allow_nan=False))
 
 
 def open_console() -> "Console":

@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from sag_vicreg.figures.style import PALETTE, new_figure
 from sag_vicreg.structure import Dendrogram
+from sag_vicreg.structure.tanglegram import leaf_places
 
 Ints = npt.NDArray[np.int64]
 
@@ -91,12 +92,6 @@ def _draw_links(axes: Axes, left: Dendrogram, right: Dendrogram, colours: Any) -
     axes.axis("off")
 
 
-def _places(order: Ints) -> Ints:
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
-    return places
-
-
 def _curve(start: float, stop: float) -> npt.NDArray[np.float64]:
     """Heights of a smooth step from ``start`` to ``stop`` over the unit interval."""
     step: npt.NDArray[np.float64] = start + (stop - start) * _ACROSS**2 * (3.0 - 2.0 * _ACROSS)
@@ -105,7 +100,8 @@ def _curve(start: float, stop: float) -> npt.NDArray[np.float64]:
 
 def _draw_lines(axes: Axes, left: Dendrogram, right: Dendrogram, colours: Any) -> None:
     width = float(np.clip(60 / len(left.order), 0.5, 1.6))
-    for start, stop, colour in zip(_places(left.order), _places(right.order), colours, strict=True):
+    places = leaf_places(left.order), leaf_places(right.order)
+    for start, stop, colour in zip(*places, colours, strict=True):
         axes.plot(_ACROSS, _curve(start + 0.5, stop + 0.5), color=colour, lw=width, alpha=0.85)
 
 

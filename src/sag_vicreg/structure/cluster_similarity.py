@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 
 from sag_vicreg.artifacts import EmbeddingTable
-from sag_vicreg.artifacts.id_hashes import Hashes
 from sag_vicreg.artifacts.id_joins import IdPartitions, join_rows
-from sag_vicreg.artifacts.table_files import Piece
 from sag_vicreg.artifacts.table_samples import check_lengths
 from sag_vicreg.passes import Passes
 from sag_vicreg.structure.arrays import Floats, Ints
@@ -154,15 +152,11 @@ def _matched(a: EmbeddingTable, b: EmbeddingTable, passes: Passes) -> Iterator[t
     rows = max(a.rows, b.rows)
     with IdPartitions(a, rows) as ids_a, IdPartitions(b, rows) as ids_b:
         for table, partitions in ((a, ids_a), (b, ids_b)):
-            task = partial(_hashes, table=table)
+            task = partial(table.hashes, seeds=(0, 1))
             every = passes.map(task, table.pieces, bar=f"ids of {table.name}")
             for piece, (first, second) in zip(table.pieces, every, strict=True):
                 partitions.add(first, second, np.arange(piece.start, piece.start + piece.rows))
         yield from join_rows(ids_a, ids_b)
-
-
-def _hashes(piece: Piece, *, table: EmbeddingTable) -> tuple[Hashes, ...]:
-    return table.hashes(piece, seeds=(0, 1))
 
 
 def weighted_ward(means: Floats, sizes: Ints, geometry: str) -> Tree:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sag_vicreg.errors import InputError
-from sag_vicreg.scores import FOREST
+from sag_vicreg.scores import FOREST, without_nan
 from sag_vicreg.structure.arrays import Ints
 from sag_vicreg.structure.forest import Forest
 from sag_vicreg.structure.forest_tables import (
@@ -100,8 +100,7 @@ class ForestSimilarity:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold; None stands for NaN."""
-        content: dict[str, Any] = without_nan(asdict(self))
-        return content
+        return without_nan(asdict(self))
 
     def flat(self) -> dict[str, float]:
         """Return the scores by their keys in :mod:`sag_vicreg.scores`, without those that are NaN.
@@ -119,15 +118,6 @@ class ForestSimilarity:
             "forest.reliability.second": self.reliability[1],
         }
         return {key: value for key, value in found.items() if math.isfinite(value)}
-
-
-def without_nan(value: Any) -> Any:
-    """Put None in the place of NaN, which JSON does not have."""
-    if isinstance(value, dict):
-        return {key: without_nan(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [without_nan(each) for each in value]
-    return None if isinstance(value, float) and np.isnan(value) else value
 
 
 def forest_similarity(

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from sag_vicreg.structure.arrays import Floats
 from sag_vicreg.structure.forest import Forest, forests_of_points
 from sag_vicreg.structure.forest_tables import PairAverages, PairTables, tabulate
 from sag_vicreg.structure.kernels import kernel
@@ -86,12 +85,7 @@ def tree_error(averages: PairAverages, bins: npt.NDArray[np.uint16]) -> float:
         tables = PairTables(plain=False)
         tables.count((sums_a, sums_b, counts), 0, bins)
         scores.append(tables.corrected()[0])
-    return _jackknife_error(np.array(scores))
-
-
-def _jackknife_error(left_out: Floats) -> float:
-    deviations = left_out - left_out.mean()
-    return math.sqrt((len(left_out) - 1) / len(left_out) * float((deviations**2).sum()))
+    return math.sqrt((n_blocks - 1) * float(np.var(scores)))
 
 
 def permutation_p_value(averages: PairAverages, *, permutations: int, seed: int) -> float:

@@ -12,15 +12,12 @@ from sag_vicreg.artifacts import EmbeddingTable
 from sag_vicreg.artifacts.table_samples import check_lengths
 from sag_vicreg.errors import InputError
 from sag_vicreg.passes import Passes
+from sag_vicreg.scores import without_nan
 from sag_vicreg.structure.anchor_neighbors import NEIGHBORS, neighbors_shared
 from sag_vicreg.structure.anchored_forest import anchored_forests, part_of_forest
 from sag_vicreg.structure.anchors import AnchorPlan, choose_from_both
 from sag_vicreg.structure.forest import Forest, check_forest
-from sag_vicreg.structure.forest_similarity import (
-    ScaleSimilarity,
-    similarity_by_scale,
-    without_nan,
-)
+from sag_vicreg.structure.forest_similarity import ScaleSimilarity, similarity_by_scale
 from sag_vicreg.structure.forest_tables import WITHIN_A, WITHIN_B, PairAverages, tabulate
 from sag_vicreg.structure.points import check_geometry
 
@@ -79,8 +76,7 @@ class TableSimilarity:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold; None stands for NaN."""
-        content: dict[str, Any] = without_nan(asdict(self))
-        return content
+        return without_nan(asdict(self))
 
 
 def compare_tables(
