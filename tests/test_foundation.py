@@ -146,7 +146,7 @@ def test_a_users_mistake_is_one_line_and_exit_code_2() -> None:
     [
         (["--foo"], "error: No such option: --foo: see `sag-vicreg --help`"),
         (["frobnicate"], "error: No such command 'frobnicate': see `sag-vicreg --help`"),
-        (["evaluate"], "error: Missing argument 'EMB...': see `sag-vicreg evaluate --help`"),
+        (["evaluate"], "error: Missing argument 'INPUTS': see `sag-vicreg evaluate --help`"),
         (["figure", "5", "--count", "0"], "see `sag-vicreg figure --help`"),
     ],
 )

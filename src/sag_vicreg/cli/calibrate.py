@@ -29,9 +29,9 @@ def calibrate(
 ) -> None:
     """Write a floor for `gate` from sets that should count as "no change".
 
-    Such are re-embeddings, other seeds of one model, other precisions. Every two are compared; the
-    gate then fails what lies below all of them. It is best where OLD is one of the files: with 19
-    others, at most 5 percent of unchanged sets fail.
+    Such sets are re-embeddings, other seeds of one model or other precisions. Every two are
+    compared, and the gate then fails whatever scores below all of them. It works best if OLD is one
+    of the files: with 19 others, at most 5 percent of unchanged sets fail.
 
     Example: `sag-vicreg calibrate old.npy rerun1.npy rerun2.npy --out floor.json`
     """

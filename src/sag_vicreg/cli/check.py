@@ -20,7 +20,7 @@ def check(
     files: Annotated[
         list[str],
         typer.Argument(
-            help="One or more files of embeddings, folders of them, patterns or addresses.",
+            help="Files of embeddings, folders of them, patterns or addresses.",
             metavar="FILES",
         ),
     ],

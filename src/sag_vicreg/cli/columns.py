@@ -33,12 +33,14 @@ class Columns:
     ] = None
     id_column: Annotated[
         list[str] | None,
-        typer.Option(help="Column of ids, if not `id`. Once, or once per file.", metavar="NAME"),
+        typer.Option(
+            help="Column of ids, if not `id`. Give it once, or once per file.", metavar="NAME"
+        ),
     ] = None
     label_column: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column of labels, if not `label`. Once, or once per file.", metavar="NAME"
+            help="Column of labels, if not `label`. Give it once, or once per file.", metavar="NAME"
         ),
     ] = None
 
@@ -57,8 +59,8 @@ class ColumnsWithText(Columns):
     text_column: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column of texts that describe the rows, shown where items are named. Once, or "
-            "once per file, '' for a file without.",
+            help="Column of texts that describe the rows, shown where items are named. Give it "
+            "once, or once per file, with '' for a file that has none.",
             metavar="NAME",
         ),
     ] = None

@@ -41,32 +41,36 @@ def compare(
         str, typer.Option(help="What a forest's tree says of a pair: size, level, order or height.")
     ] = "size",
     permutations: Annotated[
-        int, typer.Option(help="Permutations behind the p-values, e.g. 199; 0 for none.")
+        int, typer.Option(help="Permutations behind the p-values, such as 199; 0 for none.")
     ] = 0,
     half_samples: Annotated[
         int,
-        typer.Option(help="Random halves whose single trees are compared anew; 0 for none."),
+        typer.Option(help="Random halves on which single trees are compared again; 0 for none."),
     ] = 0,
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of forests, permutations and half-samples.")
     ] = 0,
     context: Annotated[
         bool,
-        typer.Option("--context", help="Of two files, also RSA, entanglement and Fowlkes-Mallows."),
+        typer.Option(
+            "--context", help="For two files: also RSA, entanglement and Fowlkes-Mallows."
+        ),
     ] = False,
     score: Annotated[
         str,
         typer.Option(
-            help="Of more than two files, the matrix to show: "
+            help="For more than two files: the matrix to show, "
             "forest, pearson, spearman, kendall, d1_to_p2 or d2_to_p1."
         ),
     ] = "forest",
     movers: Annotated[
         int,
-        typer.Option(min=0, help="Of two files, what moved: at most this many branches and items."),
+        typer.Option(
+            min=0, help="For two files: show at most this many branches and items that moved."
+        ),
     ] = 0,
     movers_table: Annotated[
-        Path | None, typer.Option(help="Of two files, write how every item moved to this .csv.")
+        Path | None, typer.Option(help="For two files: write how every item moved to this .csv.")
     ] = None,
     plot: Annotated[
         Path | None,
@@ -102,8 +106,8 @@ def compare(
         bool,
         typer.Option(
             "--clusters",
-            help="Of large tables in geometry spherical or euclidean, also one tree of all rows "
-            "each, over 5,000 micro-clusters.",
+            help="For large tables with geometry spherical or euclidean: also compare one tree of "
+            "all rows each, over 5,000 micro-clusters.",
         ),
     ] = False,
     *,

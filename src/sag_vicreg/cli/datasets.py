@@ -56,7 +56,9 @@ def show(
     out: Annotated[Path, typer.Option(help="Where to draw: .png, .svg or .pdf.")],
     root: Root = None,
     split: Annotated[str, typer.Option(help="train, test or all.")] = "train",
-    views: Annotated[str, typer.Option(help="Whose views to show beside the images.")] = "vicreg",
+    views: Annotated[
+        str, typer.Option(help="Method whose views to show beside the images.")
+    ] = "vicreg",
     rows: Annotated[int, typer.Option(help="Classes to show.", min=1)] = 12,
     columns: Annotated[int, typer.Option(help="Images of each class.", min=1)] = 6,
     seed: Annotated[int, typer.Option(min=0, help="Decides which images and which views.")] = 0,

@@ -16,10 +16,10 @@ def demo(
 ) -> None:
     """Train VICReg and SAG-VICReg on drawn shapes, compare them, and write a report page.
 
-    Four small models, two tables, one page, in under four minutes on two cores; started again, it
-    goes on where it stopped. The path of the page is the last line.
+    Four small models, two tables and one page take under four minutes on two cores. Run again, it
+    continues where it stopped. The last line printed is the path of the page.
 
-    `sag-vicreg demo --out demo`
+    Example: `sag-vicreg demo --out demo`
     """
     require_train_extra("demo")
     from sag_vicreg.demo import run_demo

@@ -10,33 +10,38 @@ from sag_vicreg.errors import require_train_extra
 
 def embed(
     source: Annotated[str, typer.Argument(help="A run folder, or the name of a timm model.")],
-    dataset: Annotated[str, typer.Option(help="Dataset; `sag-vicreg datasets` lists them.")],
+    dataset: Annotated[
+        str, typer.Option(help="Dataset to embed; `sag-vicreg datasets` lists them.")
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Default: `RUN/embeddings/DATASET-SPLIT-CLASSES.parquet`, with --max-images and "
-            "a seed in the name where there are any."
+            help="File to write. Default: `RUN/embeddings/DATASET-SPLIT-CLASSES.parquet`, with "
+            "--max-images and the seed in its name where they are given."
         ),
     ] = None,
     split: Annotated[str, typer.Option(help="`train` or `test`.")] = "test",
     classes: Annotated[
-        str, typer.Option(help="`all`, `first` or `second` half, or class names with commas.")
+        str,
+        typer.Option(help="`all`, `first` or `second` half, or class names separated by commas."),
     ] = "all",
     data: Annotated[
         Path | None,
         typer.Option(help="The dataset's folder. Default: its place under $SAG_VICREG_DATA."),
     ] = None,
     max_images: Annotated[
-        int | None, typer.Option(min=1, help="At most this many, equally from every class.")
+        int | None,
+        typer.Option(min=1, help="Embed at most this many images, equally many from every class."),
     ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Of that choice, of splits and drawn images. Default: the run's own, or 0."
+            min=0,
+            help="Seed of that choice, of splits and drawn images. Default: the run's own, or 0.",
         ),
     ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Images at a time.")] = 256,
-    device: Annotated[str, typer.Option(help="`auto`, `cpu`, `cuda` ...")] = "auto",
+    device: Annotated[str, typer.Option(help="Device: `auto`, `cpu`, `cuda` ...")] = "auto",
     pretrained: Annotated[
         bool, typer.Option("--pretrained", help="For a timm model: its published weights.")
     ] = False,
@@ -44,7 +49,7 @@ def embed(
         Path | None, typer.Option(help="For a timm model: weights from this file.")
     ] = None,
     image_size: Annotated[
-        int | None, typer.Option(min=1, help="For a timm model: another input size than its own.")
+        int | None, typer.Option(min=1, help="For a timm model: an input size other than its own.")
     ] = None,
 ) -> None:
     """Embed a dataset: the representation before the expander, with ids and labels.

@@ -19,7 +19,7 @@ def evaluate(
         typer.Argument(
             help="Embedding files or run folders, each PATH or NAME=PATH; "
             "inputs of one name are seeds of one model.",
-            metavar="EMB...",
+            metavar="INPUTS",
         ),
     ],
     hierarchy: Annotated[
@@ -40,18 +40,18 @@ def evaluate(
         Path | None,
         typer.Option(help="Embeddings of another view of the same images, for alignment."),
     ] = None,
-    k: Annotated[int, typer.Option(help="Neighbours that vote.")] = 20,
-    vote: Annotated[str, typer.Option(help="`plain` or `weighted`.")] = "plain",
-    temperature: Annotated[float, typer.Option(help="Of the weighted vote.")] = 0.07,
+    k: Annotated[int, typer.Option(help="How many neighbours vote.")] = 20,
+    vote: Annotated[str, typer.Option(help="How they vote: `plain` or `weighted`.")] = "plain",
+    temperature: Annotated[float, typer.Option(help="Temperature of the weighted vote.")] = 0.07,
     probe_seeds: Annotated[
-        int, typer.Option(help="Trainings of the linear probe, for its deviation.", min=1)
+        int, typer.Option(help="How often the linear probe is trained, for its deviation.", min=1)
     ] = 3,
-    neighbors: Annotated[int, typer.Option(help="Of the graph that is clustered.")] = 10,
+    neighbors: Annotated[int, typer.Option(help="Neighbours in the graph that is clustered.")] = 10,
     clusters: Annotated[
         str | None,
         typer.Option(
-            help="Numbers of clusters with commas. Default: 20,40,...,200, as far as there are "
-            "twice as many points."
+            help="Numbers of clusters, separated by commas. Default: 20,40,...,200, as long as "
+            "there are twice as many points."
         ),
     ] = None,
     out: Annotated[

@@ -23,17 +23,18 @@ def figure(
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="Dataset to embed.")] = None,
     classes: Annotated[
-        str | None, typer.Option(help="all, first or second half; by default the unseen one.")
+        str | None,
+        typer.Option(help="all, first or second half; by default the half not trained on."),
     ] = None,
     query: Annotated[
-        str | None, typer.Option(help="Id of the query image; by default a seeded draw.")
+        str | None, typer.Option(help="Id of the query image; by default one is drawn.")
     ] = None,
     count: Annotated[int, typer.Option(min=1, help="Neighbours, pairs or images to show.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Seed of whatever is drawn at random.")] = 0,
 ) -> None:
     """Draw a figure of the paper from trained models and saved results.
 
-    What it shows is kept beside it, as NAME.npz, and can be drawn again without the models.
+    Its data is kept beside it as NAME.npz, from which it can be drawn again without the models.
 
     Example: `sag-vicreg figure separability --out figure5.png`
     """

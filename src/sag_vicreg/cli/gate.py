@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 @with_groups
 def gate(
-    old: Annotated[str, typer.Argument(help="The embeddings in use.")],
-    new: Annotated[str, typer.Argument(help="The embeddings that may replace them.")],
+    old: Annotated[str, typer.Argument(help="The embeddings in use.", metavar="OLD")],
+    new: Annotated[
+        str, typer.Argument(help="The embeddings that may replace them.", metavar="NEW")
+    ],
     tolerance: Annotated[
         float | None,
         typer.Option(
@@ -47,7 +49,7 @@ def gate(
 
     Exits with 0 for pass, 1 for fail, 3 for undecided, 2 for bad input. The corrected forest
     similarity decides. It passes where its 95 percent interval lies above 1 - tolerance and fails
-    where it lies below; with a floor, it fails below every comparison of the floor.
+    where it lies below; with a floor, it fails below the lowest score of the floor.
 
     Example: `sag-vicreg gate old.npy new.parquet --markdown verdict.md`
     """

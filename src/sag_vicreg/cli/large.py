@@ -23,7 +23,7 @@ Memory = Annotated[
     str | None,
     typer.Option(
         help="Read the files piece by piece, holding at most this much memory, such as 2GB; "
-        "folders of more than 20,000 rows are always read so.",
+        "folders of more than 20,000 rows are always read this way.",
         show_default=False,
     ),
 ]

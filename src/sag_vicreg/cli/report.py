@@ -25,7 +25,9 @@ def report(
         typer.Option(help="Which embedding file of each run to show: its name without .parquet."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
-    max_points: Annotated[int, typer.Option(help="At most this many images on the map.")] = 10_000,
+    max_points: Annotated[
+        int, typer.Option(help="Show at most this many items on the map.")
+    ] = 10_000,
     trees: Annotated[
         int,
         typer.Option(
@@ -42,8 +44,8 @@ def report(
 ) -> None:
     """Write one self-contained HTML page: scores, trees, maps, neighbours, training, recipe.
 
-    The page needs no network and no server. Two embedding files of the same images are compared,
-    the verdict first; a run shows its training; a folder of runs shows them all.
+    The page needs no network and no server. Embedding files of the same items are compared, with
+    the verdict first; a run also shows its training; a folder of runs shows all of them.
 
     Example: `sag-vicreg report runs/vicreg runs/sag-vicreg --out report.html`
     """

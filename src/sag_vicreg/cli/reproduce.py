@@ -19,18 +19,22 @@ def reproduce(
         list[str] | None, typer.Option(help="Dataset; repeat for several groups of columns.")
     ] = None,
     pretrain: Annotated[
-        list[str] | None, typer.Option(help="Tables 4, 5, figures 4a, 4b: cifar100, imagenet1k.")
+        list[str] | None,
+        typer.Option(help="Of tables 4 and 5 and figures 4a and 4b: cifar100 or imagenet1k."),
     ] = None,
     scale: Annotated[str, typer.Option(help="paper, cpu or smoke.")] = "cpu",
-    seeds: Annotated[int, typer.Option(help="How many seeds.")] = 1,
+    seeds: Annotated[int, typer.Option(help="How many seeds to run.")] = 1,
     methods: Annotated[
-        list[str] | None, typer.Option("--methods", help="Only these methods; repeat.")
+        list[str] | None, typer.Option("--methods", help="Only this method; repeat for several.")
     ] = None,
     images: Annotated[
-        str, typer.Option(help="Embed held-out images (test) or the other reading (train).")
+        str,
+        typer.Option(
+            help="Which images to embed: held-out ones (test) or those of training (train)."
+        ),
     ] = "test",
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="Override of every recipe: key=value.")
+        list[str] | None, typer.Option("--set", help="Override a key of every recipe: key=value.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder of models, results and tables; reused.")] = Path(
         "reproduction"
@@ -38,13 +42,13 @@ def reproduce(
     published: Annotated[
         Path | None, typer.Option(help="Folder of published results, which count as done.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Tasks at once.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="How many tasks run at once.")] = 1,
     cluster: Annotated[
-        str | None, typer.Option(help="Send tasks out through submitit: slurm or local.")
+        str | None, typer.Option(help="Run tasks through submitit: slurm or local.")
     ] = None,
     cluster_option: Annotated[
         list[str] | None,
-        typer.Option(help="Option for submitit, as slurm_partition=gpu; repeat."),
+        typer.Option(help="Option for submitit, such as slurm_partition=gpu; repeat for several."),
     ] = None,
     format_: Annotated[
         str, typer.Option("--format", help="Print as markdown, csv or latex; all are kept.")
@@ -59,7 +63,7 @@ def reproduce(
 ) -> None:
     """Reproduce tables and figures of the paper, at its scale or at one that finishes on a CPU.
 
-    What is finished is not done again; interrupt and repeat the command as you like.
+    What is finished is not done again: the command can be interrupted and repeated at any time.
 
     Example: `sag-vicreg reproduce table1 table2 --dataset cifar100 --scale cpu --seeds 3`
     """

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def sweep(
     file: Annotated[Path, typer.Argument(help="An embedding file.")],
     dims: Annotated[
-        str, typer.Option(help="Dimensions to try, such as 32,64,128; the full number always is.")
+        str,
+        typer.Option(help="Dimensions to try, such as 32,64,128; the full number is always tried."),
     ] = "",
     precision: Annotated[
         str, typer.Option(help="Precisions to try: any of float32, float16, int8 and binary.")

@@ -20,7 +20,11 @@ def train(
     ] = None,
     overrides: Annotated[
         list[str] | None,
-        typer.Option("--set", "-s", help="Override a key: `--set optimizer.base_lr=0.5`."),
+        typer.Option(
+            "--set",
+            "-s",
+            help="Override a key, such as `--set optimizer.base_lr=0.5`; repeat for several.",
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -28,19 +32,17 @@ def train(
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option(
-            help="Go on with this run folder; of the rest only `--data` and devices count."
-        ),
+        typer.Option(help="Resume the run in this folder; the recipe is its own."),
     ] = None,
     data: Annotated[
         Path | None,
         typer.Option(help="The dataset's folder. Default: its place under $SAG_VICREG_DATA."),
     ] = None,
-    devices: Annotated[int, typer.Option(min=1, help="Devices per node, as Lightning's.")] = 1,
-    nodes: Annotated[int, typer.Option(min=1, help="Nodes, as Lightning's.")] = 1,
+    devices: Annotated[int, typer.Option(min=1, help="Devices per node.")] = 1,
+    nodes: Annotated[int, typer.Option(min=1, help="Number of nodes.")] = 1,
     strategy: Annotated[str, typer.Option(help="Lightning's strategy, such as `ddp`.")] = "auto",
     accelerator: Annotated[
-        str, typer.Option(help="Lightning's accelerator: `auto`, `cpu`, `gpu`.")
+        str, typer.Option(help="Lightning's accelerator: `auto`, `cpu` or `gpu`.")
     ] = "auto",
     logger: Annotated[
         list[str] | None,
@@ -57,7 +59,7 @@ def train(
         bool, typer.Option("--show", help="Print the complete recipe and train nothing.")
     ] = False,
 ) -> None:
-    """Train a backbone by a recipe, or go on with an interrupted run.
+    """Train a backbone from a recipe, or resume an interrupted run.
 
     `sag-vicreg train --recipe cifar100/sag-vicreg --scale cpu --out runs/sag`
 
