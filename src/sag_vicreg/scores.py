@@ -7,9 +7,12 @@ of clusters is one entry of the vocabulary. Entries stand in the order in which 
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.plugins import Plugins
 
 CLUSTER_COUNTS = tuple(range(20, 201, 20))
 """Numbers of clusters behind figure 4b."""
@@ -48,6 +51,46 @@ class Measure:
     def factor(self) -> float:
         """What a stored value is multiplied by to be read in its unit."""
         return 100.0 if self.unit == "percent" else 1.0
+
+
+@dataclass(frozen=True)
+class OwnMeasure(Measure):
+    """A measure that another package brings: an entry of the vocabulary that computes itself.
+
+    Attributes
+    ----------
+    of_set
+        From vectors (n, d) and the class of each row, a whole number, to one number: of
+        ``evaluate``.
+    of_pair
+        From the vectors (n, d) and (n, e) of the same items in two sets to one number: of
+        ``compare``.
+    """
+
+    of_set: Callable[[Any, Any], float] | None = None
+    of_pair: Callable[[Any, Any], float] | None = None
+
+    def score_set(self, vectors: Any, labels: Any) -> float:
+        """Score one labelled set; whatever is not a finite number is refused."""
+        assert self.of_set is not None
+        return self._finite(self.of_set(vectors, labels))
+
+    def score_pair(self, a: Any, b: Any) -> float:
+        """Score two sets; whatever is not a finite number is refused."""
+        assert self.of_pair is not None
+        return self._finite(self.of_pair(a, b))
+
+    def _finite(self, found: Any) -> float:
+        try:
+            value = float(found)
+        except (TypeError, ValueError):
+            value = math.nan
+        if not math.isfinite(value):
+            raise InputError(
+                f"measure {self.key} returned {str(found)[:80]}, which is no finite number: leave "
+                "it out here, or mend it in its package"
+            )
+        return value
 
 
 _RAND_CAVEAT = (
@@ -114,6 +157,20 @@ MEASURES = {
     )
 }
 
+
+def _problem(found: Any, name: str) -> str | None:
+    if not isinstance(found, OwnMeasure):
+        return f"is a {type(found).__name__}, not a sag_vicreg.scores.OwnMeasure"
+    if found.key != name:
+        return f"has the key '{found.key}'"
+    if not (callable(found.of_set) or callable(found.of_pair)):
+        return "has neither a function of_set nor a function of_pair"
+    return None
+
+
+MEASURE_PLUGINS: Plugins[OwnMeasure] = Plugins("measure", MEASURES, _problem)
+"""Measures of other packages."""
+
 FOREST = "forest.spearman"
 """The corrected forest similarity, by which two sets are compared first."""
 LCA = ("lca.pearson", "lca.spearman", "lca.kendall")
@@ -128,7 +185,7 @@ _PLACED = re.compile(r"(\w+)\.(level|clusters|closest)([\d.]+)$")
 
 
 def measure_of(key: str) -> Measure:
-    """Look up the entry of a flat key.
+    """Look up the entry of a flat key; KeyError where neither we nor another package has it.
 
     Examples
     --------
@@ -136,7 +193,30 @@ def measure_of(key: str) -> Measure:
     ('k-NN accuracy', 'LCA Kendall')
     """
     placed = _PLACED.match(key)
-    return MEASURES[placed[1] if placed else key]
+    measure = placed[1] if placed else key
+    if measure in MEASURES:
+        return MEASURES[measure]
+    found = MEASURE_PLUGINS.find(measure)
+    if found is None:
+        raise KeyError(key)
+    return found
+
+
+def own_measures(names: Iterable[str], of: Literal["set", "pair"]) -> tuple[OwnMeasure, ...]:
+    """Find measures of other packages by name, each once; refuse those that are not ``of`` this."""
+    measures = []
+    for name in dict.fromkeys(names):
+        if name in MEASURES:
+            raise InputError(f"measure {name} is built in: leave it out, it needs no asking for")
+        found = MEASURE_PLUGINS.find(name)
+        if found is None:
+            brought = MEASURE_PLUGINS.names() or ("none, as no installed package brings one",)
+            raise unknown_name("measure", name, brought)
+        if getattr(found, f"of_{of}") is None:
+            other = "compare" if of == "set" else "evaluate"
+            raise InputError(f"measure {name} belongs to `sag-vicreg {other}`: ask for it there")
+        measures.append(found)
+    return tuple(measures)
 
 
 def titles(keys: Iterable[str], style: Literal["title", "short", "heading"]) -> dict[str, str]:

@@ -2,13 +2,15 @@
 
 Python blocks of one page share one namespace; commands of one page share one folder. Training runs
 at the smoke scale whatever scale the page shows, and tables are planned with ``--dry-run``.
-Installation lines are checked rather than run.
+Installation lines are checked rather than run. A block with a title is a file of that name; where a
+line installs a folder of such files, it is put on the path, with its entry points.
 """
 
 import json
 import os
 import re
 import shlex
+import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,30 +35,32 @@ SMALLER = {
     "compare": ("--permutations", "9"),
     "calibrate": ("--trees", "40"),
 }
-RUNNABLE = ("python", "bash", "yaml", "json", "text")
+RUNNABLE = ("python", "bash", "yaml", "json", "toml", "text")
 
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block: where it starts, its language, its text."""
+    """One fenced block: where it starts, its language, its text, the file it is."""
 
     line: int
     language: str
     text: str
+    title: str | None
 
 
 def blocks(page: Path) -> Iterator[Block]:
     lines = page.read_text(encoding="utf-8").splitlines()
     start = None
     for number, line in enumerate(lines, start=1):
-        fence = re.match(r"\s*```\s*(\w*)", line)
+        fence = re.match(r'\s*```\s*(\w*)(?: title="(.+)")?', line)
         if not fence:
             continue
         if start is None:
-            start, language, indent = number, fence[1], len(line) - len(line.lstrip())
+            start, language, title = number, fence[1], fence[2]
+            indent = len(line) - len(line.lstrip())
         else:
             text = "\n".join(inner[indent:] for inner in lines[start : number - 1])
-            yield Block(start, language, text)
+            yield Block(start, language, text, title)
             start = None
     assert start is None, f"{page}:{start}: the block never ends"
 
@@ -89,12 +93,29 @@ def check_installation(words: list[str]) -> bool:
         targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
         assert set(words[1:]) <= set(targets)
         return True
+    if words[:2] == ["pip", "install"] and words[2].startswith("./"):
+        install(Path(words[2]))
+        return True
     if words[:2] == ["pip", "install"]:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
         for extras in re.findall(r"\[([\w,]+)\]", " ".join(words)):
             assert set(extras.split(",")) <= set(project["optional-dependencies"])
         return True
     return words[0] in ("git", "cd", "export")
+
+
+def install(folder: Path) -> None:
+    """Install a package as ``pip install -e`` would, as far as a search path can tell."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    notes = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    notes.mkdir()
+    metadata = f"Name: {project['name']}\nVersion: {project['version']}\n"
+    (notes / "METADATA").write_text(f"Metadata-Version: 2.1\n{metadata}")
+    lines = []
+    for group, entries in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in entries.items())]
+    (notes / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    sys.path.insert(0, str(folder.resolve()))
 
 
 def run_command(words: list[str]) -> None:
@@ -116,6 +137,7 @@ def run_command(words: list[str]) -> None:
 def example_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The files examples speak of: embeddings somebody already has, of the same 300 items."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
     generator = np.random.default_rng(0)
     a = generator.normal(size=(300, 16)).astype(np.float32)
     b = a @ generator.normal(size=(16, 8)).astype(np.float32)
@@ -143,7 +165,11 @@ def test_every_block_of_the_page_runs(page: Path, example_files: Path) -> None:
 
 
 def run_block(block: Block, where: str, namespace: dict[str, object]) -> None:
-    if block.language == "python":
+    if block.title is not None:
+        file = Path(block.title)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(block.text + "\n")
+    elif block.language == "python":
         exec(compile(block.text, where, "exec"), namespace)
     elif block.language == "bash":
         for words in commands(block.text):

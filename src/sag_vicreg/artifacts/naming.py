@@ -68,9 +68,7 @@ def distinct_names(sources: Sequence[Source]) -> tuple[str, ...]:
 
 
 def _by_recipe(recipe: "Recipe", among: "Sequence[Recipe]") -> str:
-    from sag_vicreg.recipes import METHOD_LABELS
-
-    parts = [METHOD_LABELS.get(recipe.method.name, recipe.method.name)]
+    parts = [recipe.method.title()]
     if len({each.dataset.name for each in among}) > 1:
         parts.append(recipe.dataset.name)
     if len({str(each.dataset.classes) for each in among}) > 1:

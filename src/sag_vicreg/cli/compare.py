@@ -8,6 +8,7 @@ import typer
 
 from sag_vicreg.cli.columns import ColumnsWithText, Join
 from sag_vicreg.cli.options import AsJson, with_groups
+from sag_vicreg.cli.own_measures import OwnMeasures, print_pairs
 from sag_vicreg.cli.reading import join_files, read_files, short_names, warnings_as_lines
 from sag_vicreg.cli.terminal import print_json
 
@@ -113,6 +114,7 @@ def compare(
     *,
     columns: ColumnsWithText,
     join: Join = "exact",
+    measure: OwnMeasures = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare sets of embeddings of the same items by their trees, without labels.
@@ -132,6 +134,7 @@ def compare(
     from sag_vicreg.cli.large import bytes_of, open_large
     from sag_vicreg.decisions import Naming, check_set, movers_csv
     from sag_vicreg.errors import InputError, unknown_name, visible
+    from sag_vicreg.scores import own_measures
     from sag_vicreg.structure import MATRIX_SCORES, TREES, compare_all, movements, neighborhood
     from sag_vicreg.structure import context as companions
 
@@ -152,6 +155,7 @@ def compare(
         raise unknown_name("score", score, MATRIX_SCORES)
     if trees not in (None, "auto") and not str(trees).isdecimal():
         raise InputError(f"--trees is '{trees}': give a number such as 100, 0 for none, or auto")
+    measures = own_measures(measure or (), of="pair")
     asked = clusters or not (anchors is None and memory is None and scheduler is None)
     tables = open_large(files, columns, asked=asked)
     if tables is not None:
@@ -168,6 +172,7 @@ def compare(
                 "--half-samples": half_samples > 0,
                 "--trees": trees in ("auto", "0"),
                 "--join": join != "exact",
+                "--measure": bool(measures),
             },
             options={
                 "geometry": geometry,
@@ -200,6 +205,10 @@ def compare(
             seed=seed,
         )
         nearby = {places: neighborhood(*pair.trees) for places, pair in found.pairs.items()}
+        own = {
+            (i, j): {each.key: each.score_pair(vectors[i], vectors[j]) for each in measures}
+            for i, j in found.pairs
+        }
         extra = companions(*found.any.trees) if context else None
         moved = None
         if movers or movers_table:
@@ -218,8 +227,9 @@ def compare(
         content["matched_by"] = joined.by
         content["left_out"] = joined.left_out
         content["checks"] = [each.to_dict() for each in checks]
-        for pair, near in zip(content["pairs"], nearby.values(), strict=True):
-            pair["neighborhood"] = asdict(near)
+        for pair, places in zip(content["pairs"], found.pairs, strict=True):
+            pair["neighborhood"] = asdict(nearby[places])
+            pair |= {"measures": own[places]} if measures else {}
         if extra is not None:
             content["pairs"][0]["context"] = extra.to_dict()
         if moved is not None:
@@ -230,6 +240,7 @@ def compare(
             print_two(found.any, nearby[0, 1], extra, names, joined.by)
         else:
             print_many(found, score, joined.by)
+        print_pairs(names, own)
         if moved is not None:
             print_moved(moved, naming, most=movers)
         print_notes(checks)

@@ -8,6 +8,7 @@ import typer
 
 from sag_vicreg.cli.columns import Columns, Join
 from sag_vicreg.cli.options import AsJson, with_groups
+from sag_vicreg.cli.own_measures import OwnMeasures
 from sag_vicreg.cli.terminal import print_json
 from sag_vicreg.errors import InputError, visible
 
@@ -67,6 +68,7 @@ def evaluate(
     *,
     columns: Columns,
     join: Join = "exact",
+    measure: OwnMeasures = None,
     as_json: AsJson = False,
 ) -> None:
     """Score embeddings by level of a class hierarchy: k-NN, linear probe, Rand index, structure.
@@ -82,6 +84,7 @@ def evaluate(
     from sag_vicreg.evaluation.inputs import open_inputs
     from sag_vicreg.evaluation.several import Evaluated, evaluate_inputs, grouped
     from sag_vicreg.figures.style import check_figure_path, save_figure
+    from sag_vicreg.scores import own_measures
 
     if plot is not None:
         check_figure_path(plot)
@@ -91,6 +94,7 @@ def evaluate(
         raise InputError(
             f"--view belongs to one input, {len(inputs)} were given: evaluate it alone"
         )
+    measures = own_measures(measure or (), of="set")
     names = columns.of_each(len(inputs))
     opened = open_inputs(inputs, train or (), columns=names)
 
@@ -117,6 +121,7 @@ def evaluate(
         seeds=range(probe_seeds),
         n_neighbors=neighbors,
         cluster_counts=_numbers(clusters),
+        measures=measures,
     )
     groups, first = grouped(found), found[0]
     content: dict[str, Any] = first.to_dict()

@@ -184,8 +184,9 @@ def _flat_rows(group: Group) -> dict[str, str]:
 
 def _without_levels(groups: Sequence[Group]) -> dict[str, str]:
     chosen = [key for key in MEASURES if key.startswith(("class_tree.", "label_free."))]
+    chosen += dict.fromkeys(key for group in groups for each in group.members for key in each.own)
     present = (key for key in chosen if any(key in group.scores for group in groups))
-    return {key: MEASURES[key].title for key in present}
+    return {key: measure_of(key).title for key in present}
 
 
 def _print_without_levels(console: Console, groups: Sequence[Group]) -> None:

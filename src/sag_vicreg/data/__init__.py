@@ -5,11 +5,12 @@ from sag_vicreg.data.catalog import (
     Availability,
     available,
     check_dataset,
-    dataset_names,
     load_dataset,
 )
 from sag_vicreg.data.dataset import ImageDataset
+from sag_vicreg.data.encoded import EncodedImages, Files
 from sag_vicreg.data.resize import resize_squares
+from sag_vicreg.data.sources.records import Records, Request
 from sag_vicreg.data.views import (
     VIEW_KINDS,
     ViewDraw,
@@ -18,11 +19,16 @@ from sag_vicreg.data.views import (
     make_views,
     normalize,
 )
+from sag_vicreg.recipes import dataset_names
 
 __all__ = [
     "VIEW_KINDS",
     "Availability",
+    "EncodedImages",
+    "Files",
     "ImageDataset",
+    "Records",
+    "Request",
     "ViewDraw",
     "Views",
     "available",

@@ -18,15 +18,16 @@ from sag_vicreg.data.splits import SPLITS, Classes, balanced_subset, class_indic
 from sag_vicreg.errors import InputError, check_name, unknown_name
 from sag_vicreg.progress import track
 from sag_vicreg.published import PUBLISHED_SIZE
-from sag_vicreg.recipes import DATASETS, DatasetEntry, find_dataset
+from sag_vicreg.recipes import (
+    DATASET_PLUGINS,
+    DATASETS,
+    DatasetEntry,
+    dataset_names,
+    find_dataset,
+)
 
 # Images that take more bytes than this once decoded stay on disk.
 RESIDENT_LIMIT = 2**30
-
-
-def dataset_names() -> tuple[str, ...]:
-    """Every name ``load_dataset`` takes."""
-    return tuple(DATASETS)
 
 
 def load_dataset(
@@ -46,7 +47,8 @@ def load_dataset(
     Parameters
     ----------
     name
-        One of :func:`dataset_names`; the path of ``folder:PATH`` and ``parquet:PATH`` is its root.
+        One of :func:`~sag_vicreg.recipes.dataset_names`; the path of ``folder:PATH`` and
+        ``parquet:PATH`` is its root.
     root
         The dataset's folder, or the folder above it; ``$SAG_VICREG_DATA`` by default.
     split
@@ -140,35 +142,53 @@ class Availability:
 def available(root: str | Path | None = None) -> list[Availability]:
     """Look for every named dataset under ``root`` (``$SAG_VICREG_DATA`` by default)."""
     found = []
-    for entry in DATASETS.values():
-        any_path = entry.name.endswith(":PATH")
-        where, problem = "any path" if any_path else "nowhere", None
-        if not any_path:
-            try:
+    for name in dataset_names():
+        where, summary, problem = "nowhere", "", None
+        try:
+            entry = _declared(name)
+            summary = entry.summary
+            if name.endswith(":PATH"):
+                where = "any path"
+            else:
                 place = None if entry.folder is None else root
-                folder = _find(entry.name, place)[1]
-                where = "built in" if folder is None else str(folder)
-                check_dataset(entry.name, root=place)
-            except InputError as error:
-                problem = str(error)
-        found.append(Availability(entry.name, entry.summary, where, problem))
+                folder = _find(name, place)[1]
+                nowhere = "built in" if name in DATASETS else "its package"
+                where = nowhere if folder is None else str(folder)
+                check_dataset(name, root=place)
+        except InputError as error:
+            problem = str(error)
+        found.append(Availability(name, summary, where, problem))
     return found
 
 
 def read(entry: DatasetEntry, request: Request) -> Records:
     """Read a dataset's records with the source it names."""
-    module, _, function = entry.source.partition(".")
-    source = getattr(import_module(f"sag_vicreg.data.sources.{module}"), function)
-    records: Records = source(request)
+    if ":" not in entry.source:
+        module, _, function = entry.source.partition(".")
+        source = getattr(import_module(f"sag_vicreg.data.sources.{module}"), function)
+        ours: Records = source(request)
+        return ours
+    records = DATASET_PLUGINS.named_object(entry.name, entry.source)(request)
+    if not isinstance(records, Records):
+        problem: str | None = f"returned a {type(records).__name__}, not sag_vicreg.data.Records"
+    else:
+        problem = records.problem()
+    if problem is not None:
+        raise DATASET_PLUGINS.refusal(entry.name, f"{entry.source} {problem}")
     return records
+
+
+def _declared(name: str) -> DatasetEntry:
+    entry = find_dataset(name)
+    if entry is None:
+        raise unknown_name("dataset", name, dataset_names())
+    return entry
 
 
 def _find(name: str, root: str | Path | None) -> tuple[DatasetEntry, Path | None]:
     """Find the catalog's entry for ``name``, and the folder or file to read."""
     kind, colon, path = name.partition(":")
-    entry = find_dataset(name)
-    if entry is None:
-        raise unknown_name("dataset", name, dataset_names())
+    entry = _declared(name)
     if root is not None and (colon or entry.folder is None):
         why = "names its own path" if colon else "is built in and reads no files"
         raise InputError(

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from sag_vicreg.evaluation.probe import ProbeScores, hierarchical_probe
 from sag_vicreg.evaluation.rand import NEIGHBORS, RandScores, check_clustering, rand_index
 from sag_vicreg.evaluation.unlabelled import LabelFree, label_free
 from sag_vicreg.hierarchy import Hierarchy
-from sag_vicreg.scores import by_level
+from sag_vicreg.scores import OwnMeasure, by_level
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,15 @@ class EvaluationScores:
     rand: RandScores
     class_tree: ClassTreeScores | None
     label_free: LabelFree
+    own: Mapping[str, float] = field(default_factory=dict)
+    """Measures of other packages that were asked for, by name."""
 
     def scores(self) -> dict[str, float]:
         """Return every score by its key in :mod:`sag_vicreg.scores`."""
         found = by_level("majority", self.majority)
         for part in self._by_labels().values():
             found |= part.scores()
-        return found | self.label_free.scores()
+        return found | self.label_free.scores() | dict(self.own)
 
     def deviations(self) -> dict[str, float]:
         """Return the deviation of scores that are means over repetitions."""
@@ -82,6 +84,7 @@ def evaluate(
     seeds: Sequence[int] = (0,),
     n_neighbors: int = NEIGHBORS,
     cluster_counts: Sequence[int] | None = None,
+    measures: Sequence[OwnMeasure] = (),
 ) -> EvaluationScores:
     """Score embeddings against a class hierarchy, level by level, and without labels.
 
@@ -101,6 +104,8 @@ def evaluate(
         Of the probe, one training each; the first is also that of the clustering.
     n_neighbors, cluster_counts
         As in :func:`rand_index`.
+    measures
+        Of other packages, as :func:`~sag_vicreg.scores.own_measures` finds them, or your own.
 
     Returns
     -------
@@ -149,6 +154,7 @@ def evaluate(
             else None
         ),
         label_free=label_free(test.vectors, other),
+        own={each.key: each.score_set(test.vectors, levels[-1]) for each in measures},
     )
 
 

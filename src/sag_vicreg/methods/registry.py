@@ -9,7 +9,7 @@ from sag_vicreg.errors import InputError, first_line
 from sag_vicreg.methods.backbone import make_backbone, output_width
 from sag_vicreg.methods.base import Method
 from sag_vicreg.methods.trial import check_fits, without_memory
-from sag_vicreg.recipes import Recipe
+from sag_vicreg.recipes import METHOD_PLUGINS, MethodSettings, Recipe
 
 # What stands in memory beside every weight: its gradient, and what an optimiser keeps of it.
 _COPIES = 3
@@ -26,7 +26,7 @@ def make_method(recipe: Recipe, *, backbone: nn.Module | None = None) -> Method:
     if backbone is None:
         backbone = make_backbone(recipe.backbone.name, recipe.backbone.args)
     n_features = output_width(backbone, recipe.dataset.image_size)
-    build = method_class(recipe.method.implementation).from_numbers
+    build = method_class(recipe.method).from_numbers
     numbers = recipe.method.model_dump(exclude={"name"})
     try:
         with without_memory():
@@ -39,8 +39,17 @@ def make_method(recipe: Recipe, *, backbone: nn.Module | None = None) -> Method:
     return build(backbone, n_features, **numbers)
 
 
-def method_class(implementation: str) -> type[Method]:
-    """Look up ``module.Class``, as a section of a recipe names it, in this package."""
-    module, _, name = implementation.partition(".")
-    found: type[Method] = getattr(import_module(f"sag_vicreg.methods.{module}"), name)
-    return found
+def method_class(section: MethodSettings | type[MethodSettings]) -> type[Method]:
+    """Import the class that implements a section of a recipe, from here or another package."""
+    implementation = section.implementation
+    if ":" in implementation:
+        name = section.method_name()
+        found = METHOD_PLUGINS.named_object(name, implementation)
+        if not (isinstance(found, type) and issubclass(found, Method)):
+            raise METHOD_PLUGINS.refusal(
+                name, f"{implementation} is no subclass of sag_vicreg.methods.Method"
+            )
+        return found
+    module, _, attribute = implementation.partition(".")
+    ours: type[Method] = getattr(import_module(f"sag_vicreg.methods.{module}"), attribute)
+    return ours

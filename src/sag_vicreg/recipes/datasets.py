@@ -3,8 +3,11 @@
 How one is read is a function in ``sag_vicreg.data.sources``, which is loaded when it is needed.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+from sag_vicreg.plugins import Plugins
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,8 @@ class DatasetEntry:
     summary
         One line for ``sag-vicreg datasets``.
     source
-        ``module.function`` in ``sag_vicreg.data.sources``: from a request to records.
+        ``module.function`` in ``sag_vicreg.data.sources``: from a request to records. Of another
+        package, ``package.module:function``.
     title
         As tables and figures write it; empty for what is in none.
     folder
@@ -34,6 +38,8 @@ class DatasetEntry:
         Pixels to bring them to where nobody asks for a size; None is their own.
     trainable
         Whether a recipe may name it: not what holds other images in other places.
+    fragments
+        Of another package: what a file of its own in ``recipes/library/datasets`` would hold.
     """
 
     name: str
@@ -46,6 +52,7 @@ class DatasetEntry:
     native_size: bool = False
     default_size: int | None = None
     trainable: bool = True
+    fragments: tuple[Mapping[str, Any], ...] = ()
 
 
 DATASETS = {
@@ -127,13 +134,33 @@ DATASETS = {
         ),
     )
 }
-"""Every dataset by name."""
+"""Every dataset that is built in, by name."""
+
+
+def _problem(found: Any, name: str) -> str | None:
+    if not isinstance(found, DatasetEntry):
+        return f"is a {type(found).__name__}, not a sag_vicreg.recipes.DatasetEntry"
+    if found.name != name:
+        return f"calls itself '{found.name}'"
+    if ":" not in found.source:
+        return f"has the source '{found.source}', which is not package.module:function"
+    return None
+
+
+DATASET_PLUGINS: Plugins[DatasetEntry] = Plugins("dataset", DATASETS, _problem)
+"""Datasets of other packages."""
 
 
 def find_dataset(name: str) -> DatasetEntry | None:
     """Find the declaration of ``name``, where there is one; ``folder:pictures`` is a path's."""
     kind, colon, _ = name.partition(":")
-    return DATASETS.get(f"{kind}:PATH" if colon else name)
+    declared = f"{kind}:PATH" if colon else name
+    return DATASETS.get(declared) or DATASET_PLUGINS.find(declared)
+
+
+def dataset_names() -> tuple[str, ...]:
+    """Return every dataset's name, those of other packages last."""
+    return (*DATASETS, *DATASET_PLUGINS.names())
 
 
 DATASET_LABELS = {name: entry.title for name, entry in DATASETS.items() if entry.title}

@@ -3,10 +3,21 @@
 A section's keys are the numbers of its paper.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    TypeAdapter,
+    WrapValidator,
+    model_validator,
+)
+from pydantic import ValidatorFunctionWrapHandler as Handler
 
+from sag_vicreg.plugins import Plugins
 from sag_vicreg.walk_options import Around, Partners, ScaleOver, WalkOptions, check_walk
 
 Positive = Annotated[int, Field(gt=0)]
@@ -46,17 +57,32 @@ class MethodSettings(Section):
     Attributes
     ----------
     implementation
-        ``module.Class`` in ``sag_vicreg.methods``, which is loaded when it is needed. The keys of
-        the section but ``name`` are what its ``from_numbers`` takes.
+        ``module.Class`` in ``sag_vicreg.methods``, which is loaded when it is needed; of another
+        package, ``package.module:Class``. The keys of the section but ``name`` are what its
+        ``from_numbers`` takes.
     recipes
-        Its packaged recipes.
+        Its packaged recipes. Of another package at most one, with the method's own name.
     takes
         Views of an image.
+    fragments
+        Of another package: what a file of its own in ``recipes/library/methods`` would hold.
     """
 
     implementation: ClassVar[str]
-    recipes: ClassVar[PackagedRecipes]
+    recipes: ClassVar[PackagedRecipes] = ()
     takes: ClassVar[range] = range(2, 3)
+    fragments: ClassVar[tuple[Mapping[str, Any], ...]] = ()
+
+    @classmethod
+    def title(cls) -> str:
+        """Return how the method is written for people."""
+        return cls.recipes[0].title if cls.recipes else cls.method_name()
+
+    @classmethod
+    def method_name(cls) -> str:
+        """Return the one value that the key ``name`` takes."""
+        field = cls.model_fields.get("name")
+        return str(next(iter(get_args(field.annotation)), "")) if field is not None else ""
 
     def addressed(self) -> dict[str, Any]:
         """Return what counts in a recipe's digest."""
@@ -240,7 +266,7 @@ class IJEPASection(MethodSettings):
     momentum: Share = 0.996  # of the target encoder at the start; rises to 1
 
 
-MethodSection = Annotated[
+_BuiltIn = Annotated[
     VICRegSection
     | SAGVICRegSection
     | SimCLRSection
@@ -252,7 +278,47 @@ MethodSection = Annotated[
 ]
 
 METHODS: dict[str, type[MethodSettings]] = {
-    get_args(section.model_fields["name"].annotation)[0]: section
-    for section in get_args(get_args(MethodSection)[0])
+    section.method_name(): section for section in get_args(get_args(_BuiltIn)[0])
 }
-"""Every method by name."""
+"""Every method that is built in, by name."""
+
+
+def _problem(found: Any, name: str) -> str | None:
+    if not (isinstance(found, type) and issubclass(found, MethodSettings)):
+        return "is no subclass of sag_vicreg.recipes.MethodSettings"
+    if found.method_name() != name:
+        return f'does not have the key `name: Literal["{name}"]`'
+    if ":" not in getattr(found, "implementation", ""):
+        return "does not say in `implementation` which package.module:Class implements it"
+    if [recipe.name for recipe in found.recipes] not in ([], [name]):
+        return f"has other recipes than one that is called {name}"
+    return None
+
+
+METHOD_PLUGINS: Plugins[type[MethodSettings]] = Plugins(
+    "method",
+    {*METHODS, *(recipe.name for section in METHODS.values() for recipe in section.recipes)},
+    _problem,
+)
+"""Methods of other packages."""
+
+
+def find_method(name: str) -> type[MethodSettings] | None:
+    """Find a method's section, here or in another package."""
+    return METHODS.get(name) or METHOD_PLUGINS.find(name)
+
+
+def _of_any_package(given: Any, handler: Handler) -> Any:
+    """Check a section by the model of the package that brings its method."""
+    name = given.get("name") if isinstance(given, dict) else None
+    if not isinstance(name, str) or name in METHODS:
+        return given if isinstance(given, MethodSettings) else handler(given)
+    section = METHOD_PLUGINS.find(name)
+    if section is None:
+        return handler(given)
+    # A union of two, so that a mistake is located as it is in a section of ours.
+    either = Annotated[section | VICRegSection, Field(discriminator="name")]  # type: ignore[valid-type]
+    return TypeAdapter(either).validate_python(given)
+
+
+MethodSection = Annotated[SerializeAsAny[_BuiltIn], WrapValidator(_of_any_package)]

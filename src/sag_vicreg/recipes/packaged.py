@@ -7,18 +7,25 @@ without one; ``images`` are ``small`` or ``photographs``. Fragments without a sc
 first, then the dataset, then the method, then what the recipe alone says.
 """
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
 
-from sag_vicreg.errors import InputError, check_name
-from sag_vicreg.recipes.datasets import DATASETS, PACKAGED_DATASETS
-from sag_vicreg.recipes.method_sections import METHODS, PackagedRecipe
+from sag_vicreg.errors import InputError, check_name, unknown_name
+from sag_vicreg.recipes.datasets import (
+    DATASET_PLUGINS,
+    DATASETS,
+    PACKAGED_DATASETS,
+    find_dataset,
+)
+from sag_vicreg.recipes.method_sections import METHOD_PLUGINS, METHODS, PackagedRecipe
 from sag_vicreg.recipes.yaml_text import merge, parse_yaml
 
 SCALES = ("paper", "cpu", "smoke")
 # What a command takes where nobody says: one that ends on the machine it was typed on.
 DEFAULT_SCALE = "cpu"
+Fragment = Mapping[str, Any]
 
 RECIPES: dict[str, tuple[str, PackagedRecipe]] = {
     recipe.name: (method, recipe)
@@ -45,34 +52,52 @@ def packaged_recipe(name: str, scale: str) -> dict[str, Any]:
             f"recipes are packaged for {', '.join(PACKAGED_DATASETS)}: take one of them and set "
             f"dataset.name, as --recipe shapes/sag-vicreg --set dataset.name={dataset}"
         )
-    check_name("dataset in recipe", dataset, PACKAGED_DATASETS)
-    check_name(f"method in recipe {dataset}/", last, RECIPES)
-    method, declared = RECIPES[last]
-    here = {
-        "family": declared.family,
-        "dataset": dataset,
-        "images": str(DATASETS[dataset].recipes),
-        "method": method,
-    }
-    files = [f"families/{declared.family}", f"datasets/{dataset}", f"methods/{method}"]
-    files += [f"methods/{last}"] if declared.own_file else []
+    images, of_dataset = _dataset(dataset)
+    method, declared, of_method = _method(dataset, last)
+    here = {"family": declared.family, "dataset": dataset, "images": images, "method": method}
+    fragments = [*_fragments(f"families/{declared.family}"), *of_dataset, *of_method]
     recipe: dict[str, Any] = {"name": name, "scale": scale}
     for layer in SCALES[: SCALES.index(scale) + 1]:
-        for file in files:
-            for fragment in _fragments(file):
-                if _holds(fragment.get("when", {}), here | {"scale": layer}):
-                    recipe = merge(recipe, {k: v for k, v in fragment.items() if k != "when"})
+        for fragment in fragments:
+            if _holds(fragment.get("when", {}), here | {"scale": layer}):
+                recipe = merge(recipe, {k: v for k, v in fragment.items() if k != "when"})
     return recipe
 
 
+def _dataset(name: str) -> tuple[str, Sequence[Fragment]]:
+    """Return what kind of images a dataset holds, and its fragments."""
+    if name in PACKAGED_DATASETS:
+        return str(DATASETS[name].recipes), _fragments(f"datasets/{name}")
+    entry = find_dataset(name)
+    if entry is None or entry.recipes is None:
+        raise unknown_name(
+            "dataset in recipe", name, [*PACKAGED_DATASETS, *DATASET_PLUGINS.names()]
+        )
+    return entry.recipes, ({"dataset": {"name": name}}, *entry.fragments)
+
+
+def _method(dataset: str, name: str) -> tuple[str, PackagedRecipe, Sequence[Fragment]]:
+    """Return a recipe's method, its declaration, and the fragments of both."""
+    if name in RECIPES:
+        method, declared = RECIPES[name]
+        own = _fragments(f"methods/{name}") if declared.own_file else []
+        return method, declared, [*_fragments(f"methods/{method}"), *own]
+    section = METHOD_PLUGINS.find(name)
+    if section is None or not section.recipes:
+        raise unknown_name(
+            f"method in recipe {dataset}/", name, [*RECIPES, *METHOD_PLUGINS.names()]
+        )
+    return name, section.recipes[0], ({"method": {"name": name}}, *section.fragments)
+
+
 @cache
-def _fragments(file: str) -> list[dict[str, Any]]:
+def _fragments(file: str) -> list[Fragment]:
     source = resources.files("sag_vicreg.recipes") / "library" / f"{file}.yaml"
-    fragments: list[dict[str, Any]] = parse_yaml(source.read_text(encoding="utf-8"))
+    fragments: list[Fragment] = parse_yaml(source.read_text(encoding="utf-8"))
     return fragments
 
 
-def _holds(when: dict[str, Any], here: dict[str, str]) -> bool:
+def _holds(when: Mapping[str, Any], here: dict[str, str]) -> bool:
     # A fragment that names no scale belongs to the paper's.
     wanted = {"scale": "paper"} | when
     return all(

@@ -6,6 +6,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from sag_vicreg.errors import unknown_name
+from sag_vicreg.recipes.method_sections import METHOD_PLUGINS, find_method
 
 
 def one_line(error: ValidationError, model: type[BaseModel]) -> str:
@@ -31,6 +32,7 @@ def _describe(error: Any, model: type[BaseModel]) -> str:
     if kind == "union_tag_invalid":
         tag = str(error["ctx"]["tag"])
         valid = [name.strip("'") for name in error["ctx"]["expected_tags"].split(", ")]
+        valid += METHOD_PLUGINS.names() if key == "method" else ()
         return str(unknown_name(f"{key}.name", tag, valid))
     if kind == "union_tag_not_found":
         return f"{key}.name is missing"
@@ -57,7 +59,8 @@ def _locate(location: tuple[Any, ...], model: type[BaseModel]) -> tuple[str, typ
         options = [o for o in (field.annotation, *get_args(field.annotation)) if _is_model(o)]
         if len(options) > 1 and parts:  # a union told apart by name
             tag = parts.pop(0)
-            section = next(o for o in options if tag in get_args(o.model_fields["name"].annotation))
+            named = (o for o in options if tag in get_args(o.model_fields["name"].annotation))
+            section = next(named, None) or find_method(tag) or section
         elif options:
             section = options[0]
         else:

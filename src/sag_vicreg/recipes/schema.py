@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from sag_vicreg.errors import unknown_name
 from sag_vicreg.published import CROP_SCALES, SINGLE_VIEWS, TWO_VIEWS
-from sag_vicreg.recipes.datasets import DATASETS, find_dataset
+from sag_vicreg.recipes.datasets import DATASETS, dataset_names, find_dataset
 from sag_vicreg.recipes.method_sections import MethodSection, Positive, Range, Section, Share
 from sag_vicreg.recipes.patches import check_patches
 
@@ -48,7 +48,8 @@ class DatasetSection(Section):
     def _known(cls, name: str) -> str:
         found = find_dataset(name)
         if found is None or not found.trainable:
-            trainable = [entry.name for entry in DATASETS.values() if entry.trainable]
+            untrainable = [n for n, entry in DATASETS.items() if not entry.trainable]
+            trainable = [n for n in dataset_names() if n not in untrainable]
             raise unknown_name("dataset", name, trainable)
         return name
 

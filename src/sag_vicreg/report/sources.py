@@ -166,7 +166,7 @@ def _open_run(folder: Path, *, named: bool) -> Model:
     run = Run.open(folder)
     recipe = run.read_recipe()
     return Model(
-        name=method_label(recipe.method.name),
+        name=recipe.method.title(),
         path=folder,
         recipe=recipe,
         metrics=run.read_metrics(),

@@ -19,7 +19,7 @@ from sag_vicreg.figures.query import Query
 from sag_vicreg.figures.reconstructions import Reconstructions
 from sag_vicreg.figures.separability import Separability, separability
 from sag_vicreg.figures.unseen_cluster import UnseenCluster
-from sag_vicreg.recipes import METHOD_LABELS, Recipe
+from sag_vicreg.recipes import Recipe
 from sag_vicreg.reproduce.declarations import ImageSet
 from sag_vicreg.reproduce.rand_figures import (
     draw_rand_clusters,
@@ -44,7 +44,7 @@ class FigureSources:
 
 
 def _label(recipe: Recipe) -> str:
-    return METHOD_LABELS[recipe.method.name]
+    return recipe.method.title()
 
 
 def _need_runs(sources: FigureSources, least: int, figure: str) -> tuple[list[Run], list[Recipe]]:

@@ -4,7 +4,13 @@ import importlib.metadata
 
 from sag_vicreg.artifacts import Run, write_text
 from sag_vicreg.errors import InputError
-from sag_vicreg.recipes import Recipe, load_recipe
+from sag_vicreg.recipes import (
+    DATASET_PLUGINS,
+    METHOD_PLUGINS,
+    Recipe,
+    find_dataset,
+    load_recipe,
+)
 from sag_vicreg.training.claim import LOCK
 
 _VERSIONED = ("sag-vicreg", "torch", "torchvision", "timm", "lightly", "lightning", "numpy")
@@ -44,4 +50,7 @@ def write_recipe(run: Run, recipe: Recipe) -> None:
         for leftover in run.folder.glob(f".{run.recipe.stem}-*"):
             leftover.unlink()
         versions = {name: importlib.metadata.version(name) for name in _VERSIONED}
+        versions |= METHOD_PLUGINS.version(recipe.method.name)
+        dataset = find_dataset(recipe.dataset.name)
+        versions |= {} if dataset is None else DATASET_PLUGINS.version(dataset.name)
         write_text(run.recipe, recipe.model_copy(update={"versions": versions}).to_yaml())

@@ -62,7 +62,7 @@ def export_to_hub(run: Run, out: Path) -> None:
 
 
 def _card(config: BackboneConfig, recipe: Recipe) -> str:
-    method = METHOD_LABELS.get(recipe.name.rpartition("/")[2], recipe.method.name)
+    method = METHOD_LABELS.get(recipe.name.rpartition("/")[2], recipe.method.title())
     # A path of the author's own says nothing to others.
     dataset = "images of its author's own" if (":" in recipe.dataset.name) else recipe.dataset.name
     return _CARD.format(

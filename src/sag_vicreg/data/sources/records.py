@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -47,6 +48,32 @@ class Records:
     ids: list[str]
     pixels: Tensor | None = None
     encoded: EncodedImages | None = None
+
+    def problem(self) -> str | None:
+        """Say what is wrong with records that another package made; None where nothing is."""
+        n, images = len(self.ids), self.pixels if self.encoded is None else self.encoded
+        if images is None or (self.pixels is not None and self.encoded is not None):
+            return "gave not exactly one of pixels and encoded images"
+        if not n == len(self.labels) == len(images) == len(set(self.ids)):
+            return (
+                f"gave {len(images)} images, {len(self.labels)} labels and {n} ids, "
+                f"{len(set(self.ids))} of them different"
+            )
+        if not isinstance(self.labels, np.ndarray) or self.labels.dtype != np.int64:
+            return "gave labels that are no NumPy array of int64"
+        if not np.isin(self.labels, np.arange(len(self.class_names))).all():
+            return f"gave labels that do not count its {len(self.class_names)} class names from 0"
+        if self.pixels is not None and (
+            self.pixels.dtype != torch.uint8
+            or self.pixels.ndim != 4
+            or self.pixels.shape[1] != 3
+            or self.pixels.shape[2] != self.pixels.shape[3]
+        ):
+            return (
+                f"gave pixels of {self.pixels.dtype} and shape {tuple(self.pixels.shape)}, not "
+                "uint8 (n, 3, size, size)"
+            )
+        return None
 
     def select(self, indices: NDArray[np.int64]) -> "Records":
         """Select the images at ``indices``, in that order."""
