@@ -123,8 +123,8 @@ def _entries(group: str, path: tuple[str, ...]) -> "tuple[EntryPoint, ...]":
 
 def _origin(entry: "EntryPoint") -> tuple[str, str]:
     """Return a package's name and version, as far as its metadata says."""
-    said = {} if entry.dist is None else entry.dist.metadata
-    return said.get("Name") or entry.value.partition(":")[0], said.get("Version") or "(no version)"
+    name, version = ("", "") if entry.dist is None else (entry.dist.name, entry.dist.version)
+    return name or entry.value.partition(":")[0], version or "(no version)"
 
 
 def _said(error: BaseException) -> str:

@@ -170,11 +170,10 @@ def read(entry: DatasetEntry, request: Request) -> Records:
         return ours
     records = DATASET_PLUGINS.named_object(entry.name, entry.source)(request)
     if not isinstance(records, Records):
-        problem: str | None = f"returned a {type(records).__name__}, not sag_vicreg.data.Records"
-    else:
-        problem = records.problem()
-    if problem is not None:
+        problem = f"returned a {type(records).__name__}, not sag_vicreg.data.Records"
         raise DATASET_PLUGINS.refusal(entry.name, f"{entry.source} {problem}")
+    if wrong := records.problem():
+        raise DATASET_PLUGINS.refusal(entry.name, f"{entry.source} {wrong}")
     return records
 
 

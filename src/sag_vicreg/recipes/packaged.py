@@ -99,7 +99,7 @@ def _fragments(file: str) -> list[Fragment]:
 
 def _holds(when: Mapping[str, Any], here: dict[str, str]) -> bool:
     # A fragment that names no scale belongs to the paper's.
-    wanted = {"scale": "paper"} | when
+    wanted = {"scale": "paper", **when}
     return all(
         here[key] in (value if isinstance(value, list) else [value])
         for key, value in wanted.items()
