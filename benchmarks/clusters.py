@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.report import Report
-from benchmarks.scale_accuracy import Maker, cifar100, made
+from benchmarks.scale_accuracy import KINDS, Maker, cifar100, made
 from sag_vicreg.artifacts import open_table
 from sag_vicreg.passes import Passes
 from sag_vicreg.progress import track
@@ -22,10 +22,8 @@ from sag_vicreg.structure.micro_clusters import MicroClusters, micro_clusters
 def run(*, rows: int, clusters: int) -> Report:
     """Compare the tree of a set's micro-clusters with its exact tree."""
     lines: list[tuple[str, ...]] = []
-    kinds: list[tuple[str, Maker]] = [
-        ("hierarchical", partial(made, "hierarchical", rows)),
-        ("CIFAR-100", cifar100),
-    ]
+    kinds: list[tuple[str, Maker]] = [(name, partial(made, name, rows)) for name in KINDS]
+    kinds.append(("CIFAR-100", cifar100))
     for name, make in track(kinds, "kinds of data"):
         pair = make()
         if pair is None:

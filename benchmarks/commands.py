@@ -178,9 +178,9 @@ def scale(
 @app.command()
 def scale_accuracy(
     rows: Annotated[int, typer.Option(help="Rows of each drawn set.", min=10_000)] = 100_000,
-    anchors: Annotated[int, typer.Option(help="In every tree of a set.", min=50)] = 400,
-    leaves: Annotated[int, typer.Option(help="Of each tree.", min=100)] = 2_000,
-    trees: Annotated[int, typer.Option(help="Of each set of anchors.", min=4)] = 12,
+    anchors: Annotated[int, typer.Option(help="In every tree of a set.", min=50)] = 1_000,
+    leaves: Annotated[int, typer.Option(help="Of each tree.", min=100)] = 5_000,
+    trees: Annotated[int, typer.Option(help="Of each set of anchors.", min=4)] = 40,
     out: Out = None,
 ) -> None:
     """Score forests with anchors against plain forests; CIFAR-100 where `$SAG_VICREG_DATA` is set.

@@ -20,7 +20,13 @@ from sag_vicreg.artifacts.table_files import (
     find_files,
     one_line,
 )
-from sag_vicreg.artifacts.tables import as_text, find_columns, text_array, vectors_of
+from sag_vicreg.artifacts.tables import (
+    as_text,
+    find_columns,
+    label_array,
+    text_array,
+    vectors_of,
+)
 from sag_vicreg.door import check_memory
 from sag_vicreg.errors import InputError
 from sag_vicreg.machine import release_memory, resident_bytes
@@ -51,6 +57,8 @@ class EmbeddingTable:
         What can be read by itself, in the order of files and rows.
     id_column : str or None
         None where rows are told apart by their position.
+    label_column : str or None
+        None where not every file has labels; only :meth:`labels` reads them.
     """
 
     name: str
@@ -58,6 +66,7 @@ class EmbeddingTable:
     dimensions: int
     pieces: tuple[Piece, ...]
     id_column: str | None
+    label_column: str | None
     vector_columns: tuple[str, ...]
     suffix: str
     system: "FileSystem"
@@ -96,6 +105,14 @@ class EmbeddingTable:
             with one_line(piece.path):
                 ids = as_text(table, self.id_column).combine_chunks()
             yield ids
+
+    def labels(self, piece: Piece) -> Iterator[npt.NDArray[Any]]:
+        """Read the labels of a piece, numbers or texts, some at a time."""
+        assert self.label_column is not None
+        for _, table in self._read(piece, (self.label_column,), _ID_ROWS):
+            with one_line(piece.path):
+                labels = label_array(table, self.label_column)
+            yield labels
 
     def blocks(
         self, piece: Piece, *, finite: bool = True
@@ -204,7 +221,7 @@ def open_table(where: Path | str, *, names: ColumnNames | None = None) -> Embedd
         A ``.parquet``, ``.arrow``, ``.feather`` or ``.npy`` file, a folder of them, a pattern such
         as ``"part-*.parquet"``, or an address such as ``"s3://bucket/folder"``.
     names
-        What its columns are called, where that is not plain; labels are not read.
+        What its columns are called, where that is not plain.
 
     Examples
     --------
@@ -238,16 +255,19 @@ def open_table(where: Path | str, *, names: ColumnNames | None = None) -> Embedd
         raise InputError(f"{name}: there are no rows")
     first = pieces[0]
     with one_line(first.path):
-        identity, vectors, sample = _columns(source, first, names)
+        identity, label, vectors, sample = _columns(source, first, names)
     for path in paths:
         with one_line(path):
-            _check_columns(source.schema(path), identity, vectors, sample.shape[1], first.path)
+            schema = source.schema(path)
+            _check_columns(schema, identity, vectors, sample.shape[1], first.path)
+        label = label if label in schema.names else None
     return EmbeddingTable(
         name=name,
         rows=sum(piece.rows for piece in pieces),
         dimensions=sample.shape[1],
         pieces=tuple(pieces),
         id_column=identity,
+        label_column=label,
         vector_columns=vectors,
         suffix=suffixes[0],
         system=system,
@@ -271,8 +291,8 @@ def _pieces(source: TableFormat, paths: list[str]) -> list[Piece]:
 
 def _columns(
     source: TableFormat, piece: Piece, names: ColumnNames
-) -> tuple[str | None, tuple[str, ...], npt.NDArray[Any]]:
-    """Return the columns of ids and vectors, and some vectors, from the first rows of all."""
+) -> tuple[str | None, str | None, tuple[str, ...], npt.NDArray[Any]]:
+    """Return the columns of ids, labels and vectors, and some vectors, from the first rows."""
     import pyarrow as pa
 
     schema = source.schema(piece.path)
@@ -282,12 +302,12 @@ def _columns(
     batches = list(islice(source.read(piece.path, piece.part, wanted, _FIRST_ROWS), 1))
     table = with_others(pa.Table.from_batches(batches), schema)
     table.validate(full=True)
-    identity, _, places = find_columns(table, names)
+    identity, label, places = find_columns(table, names)
     vectors = tuple(table.column_names[place] for place in places)
     sample = vectors_of(table, places)
     if sample.shape[1] == 0:
         raise InputError("embeddings have no dimensions: every vector is empty")
-    return identity, vectors, sample
+    return identity, label, vectors, sample
 
 
 def _check_columns(

@@ -22,13 +22,18 @@ Vectors = npt.NDArray[Any]
 
 
 def sample_tables(
-    tables: Sequence[EmbeddingTable], items: int, passes: Passes, *, seed: int
+    tables: Sequence[EmbeddingTable],
+    items: int,
+    passes: Passes,
+    *,
+    seed: int,
+    labelled: bool = False,
 ) -> list[Embeddings]:
     """Read the same ``items`` random items of several tables, all in one order.
 
     Items are chosen by the hash of their id in one pass over the ids, by their row number where a
     table has no ids; then only their rows are kept, in one pass over the vectors. The choice
-    depends on ids and seed alone.
+    depends on ids and seed alone. Labels are read only where they are to be ``labelled``.
 
     Raises
     ------
@@ -50,7 +55,8 @@ def sample_tables(
     return [
         Embeddings(
             as_floats(gather(table, of, passes)),
-            _ids_of(table, of, passes) if table.has_ids else None,
+            ids_of(table, of, passes) if table.has_ids else None,
+            labels_of(table, of, passes) if labelled and table.label_column else None,
         )
         for table, of in zip(tables, chosen, strict=True)
     ]
@@ -120,7 +126,8 @@ def _take(wanted: tuple[Piece, Ints], *, table: EmbeddingTable) -> Vectors:
     return table.take(*wanted)
 
 
-def _ids_of(table: EmbeddingTable, rows: Ints, passes: Passes) -> npt.NDArray[np.str_]:
+def ids_of(table: EmbeddingTable, rows: Ints, passes: Passes) -> npt.NDArray[np.str_]:
+    """Read the ids of some rows in one pass; return them in the order asked for."""
     ascending = np.argsort(rows)
     parts = passes.map(partial(_take_ids, table=table), _by_piece(table, rows[ascending]))
     found = np.array(list(chain.from_iterable(parts)), dtype=np.str_)
@@ -136,3 +143,16 @@ def _take_ids(wanted: tuple[Piece, Ints], *, table: EmbeddingTable) -> list[str]
         found += ids.take(here).to_pylist()
         start += len(ids)
     return found
+
+
+def labels_of(table: EmbeddingTable, rows: Ints, passes: Passes) -> Vectors:
+    """Read the labels of some rows in one pass; return them in the order asked for."""
+    ascending = np.argsort(rows)
+    tasks = [wanted for wanted in _by_piece(table, rows[ascending]) if len(wanted[1])]
+    found = np.concatenate(list(passes.map(partial(_take_labels, table=table), tasks)))
+    return found[np.argsort(ascending)]
+
+
+def _take_labels(wanted: tuple[Piece, Ints], *, table: EmbeddingTable) -> Vectors:
+    piece, rows = wanted
+    return np.concatenate(list(table.labels(piece)))[rows - piece.start]

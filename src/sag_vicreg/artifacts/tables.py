@@ -50,7 +50,7 @@ def from_table(table: "pa.Table", names: ColumnNames) -> Columns:
     identity, label, places = find_columns(table, names)
     text = names.find_text(table.column_names)
     ids = None if identity is None else _text_column(table, identity)
-    labels = None if label is None else _label_column(table, label)
+    labels = None if label is None else label_array(table, label)
     texts = None if text is None else text_column(table, text)
     return vectors_of(table, places), ids, labels, texts
 
@@ -201,7 +201,8 @@ def _longest(column: "pa.ChunkedArray") -> int:
         return 0
 
 
-def _label_column(table: "pa.Table", name: str) -> Array:
+def label_array(table: "pa.Table", name: str) -> Array:
+    """Return a column of labels: whole numbers, their names where the file has them, or texts."""
     import pyarrow as pa
 
     column = table[name]

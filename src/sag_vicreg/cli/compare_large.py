@@ -62,6 +62,7 @@ def _print(
 
     from sag_vicreg.cli.compare_tables import titled_table
     from sag_vicreg.structure import table_verdict
+    from sag_vicreg.structure.cluster_similarity import cluster_caveat
 
     console = open_console()
     sizes = " and ".join(str(size) for size in dict.fromkeys(found.dimensions))
@@ -105,10 +106,4 @@ def _print(
         "LCA similarity", f"{whole.pearson:.4f}", f"{whole.spearman:.4f}", f"{whole.kendall:.4f}"
     )
     print_table(console, table)
-    within = " and ".join(f"{share:.0%}" for share in whole.within)
-    console.print(
-        f"{within} of the variance lie within micro-clusters, where these trees see nothing. Of "
-        "100,000 rows in clear clusters such a tree agrees with the exact one to 0.999 (11% "
-        "within); single trees vary, and the forest decides.",
-        highlight=False,
-    )
+    console.print(cluster_caveat(whole.within), highlight=False)

@@ -12,7 +12,7 @@ from sag_vicreg.cli.options import with_groups
 @with_groups
 def report(
     sources: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(help="Run folders, embedding files, or folders of runs and results."),
     ],
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
@@ -38,6 +38,14 @@ def report(
         int, typer.Option(help="Random halves behind the spread of single trees; 0 for none.")
     ] = 8,
     seed: Annotated[int, typer.Option(min=0, help="Seed of maps, samples and forests.")] = 0,
+    clusters: Annotated[
+        bool,
+        typer.Option(
+            "--clusters",
+            help="For one or two tables of any size (folders, patterns, addresses, files): also "
+            "draw a tree of all rows, branch by branch; the rest shows --max-points random rows.",
+        ),
+    ] = False,
     *,
     columns: ColumnsWithText,
     join: Join = "exact",
@@ -62,6 +70,7 @@ def report(
         half_samples=half_samples,
         seed=seed,
         join=join,
+        clusters=clusters,
         columns=columns.of_each(len(sources)),
     )
     typer.echo(str(page))

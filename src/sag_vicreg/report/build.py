@@ -22,6 +22,7 @@ from sag_vicreg.report.headline import (
     run_headline,
     structure_headline,
 )
+from sag_vicreg.report.large import open_tables, sample_points
 from sag_vicreg.report.lines import ScoreLines, score_lines
 from sag_vicreg.report.maps import map_models
 from sag_vicreg.report.moved import build_moved
@@ -30,6 +31,7 @@ from sag_vicreg.report.points import Points, gather_points, models_to_show
 from sag_vicreg.report.sources import Sources, open_sources
 from sag_vicreg.report.tables import Cell, PageRow, PageTable, number, plus_minus
 from sag_vicreg.report.trees import build_trees, recurring_branches
+from sag_vicreg.report.whole import build_whole
 from sag_vicreg.scores import MISSING
 from sag_vicreg.structure import Branch, Movements
 from sag_vicreg.structure.comparing import CompareOptions
@@ -49,6 +51,7 @@ def build_report(
     seed: int = 0,
     join: str = "exact",
     columns: Sequence[ColumnNames] = (),
+    clusters: bool = False,
 ) -> Path:
     """Write one self-contained page about runs, embedding files or a whole reproduction.
 
@@ -82,6 +85,10 @@ def build_report(
     columns
         What the columns of each source are, where it is an embedding file that does not say so
         plainly.
+    clusters
+        Take the sources, one or two, for tables of any size as
+        :func:`~sag_vicreg.artifacts.open_table` does, and add a tree of all their rows, branch by
+        branch. The rest of the page is of ``max_points`` random rows.
 
     Returns
     -------
@@ -93,9 +100,14 @@ def build_report(
         raise InputError(f"max_points is {max_points}: choose 3 to 65535")
     CompareOptions(trees=trees, half_samples=half_samples, seed=seed)  # checks them
     check_writable(out)
-    found = open_sources(sources, columns)
-    shown_models = models_to_show(found.models, embeddings)
-    points = gather_points(shown_models, which=embeddings, hierarchy=hierarchy, how=join)
+    tables = open_tables(sources, columns) if clusters else []
+    points: Points | None
+    if clusters:
+        found, points = sample_points(tables, max_points, hierarchy=hierarchy, seed=seed)
+    else:
+        found = open_sources(sources, columns)
+        shown_models = models_to_show(found.models, embeddings)
+        points = gather_points(shown_models, which=embeddings, hierarchy=hierarchy, how=join)
     rows = points.sample(max_points, seed) if points else np.arange(0)
     explored = points if len(rows) >= 3 else None
 
@@ -125,6 +137,7 @@ def build_report(
     if points and changed is not None and start[1] is not None:
         names = (points.models[start[0]].name, points.models[start[1]].name)
         moved = build_moved(points, rows, changed, names)
+    whole = build_whole(tables, [m.name for m in found.models], seed=seed) if clusters else None
 
     data = page_data(
         explored,
@@ -135,11 +148,13 @@ def build_report(
         charts=charts,
         start=start,
         moved=moved,
+        whole=whole,
     )
     groups = _chart_groups(charts, lines.common)
     sections = {
         "scores": ("Scores", bool(headline.findings or headline.tables)),
-        "moved": ("What moved", moved is not None),
+        "moved": ("What moved", bool(moved or (whole and whole.card))),
+        "rows": ("All rows", whole is not None),
         "trees": ("Trees", drawn is not None),
         "map": ("Map", bool(maps)),
         "neighbours": ("Neighbours", bool(maps)),
@@ -159,6 +174,7 @@ def build_report(
         half_samples=half_samples,
         seed=seed,
         join=join,
+        clusters=clusters,
     )
     context: dict[str, Any] = {
         "title": title or wording.page_title(found, halves),
@@ -173,6 +189,7 @@ def build_report(
         "levels": [level.title for level in points.levels] if points else [],
         "classes": data["classes"],
         "moved": moved,
+        "whole": whole,
         "flow_width": FLOW_WIDTH,
         "trees": wording.about_trees(points, drawn) if points and drawn else {},
         "map": wording.about_map(points, len(rows)) if points else {},
@@ -195,7 +212,7 @@ def _command(
     """Write the command line that makes this page, with every option that is not the default."""
     defaults = inspect.signature(build_report).parameters
     given = [
-        f"--{name.replace('_', '-')}={value}"
+        f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}")
         for name, value in options.items()
         if value != defaults[name].default
     ]

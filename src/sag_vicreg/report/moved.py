@@ -1,7 +1,7 @@
 """What moved between the two models a page compares first, for its section of that name."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,10 @@ from sag_vicreg.structure import Branch, Movements
 _MOVERS, _NEAR, _CLASSES, _EXAMPLES = 60, 6, 12, 4
 # Of a branch, for it to be called by the name of one group.
 _NEARLY_ALL = 0.8
+_NOTE = (
+    "Branches recur in at least 70% of a model’s trees. Kept, split, merged and scattered say what "
+    "most trees of the second model make of them."
+)
 
 
 @dataclass(frozen=True)
@@ -30,16 +34,25 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Moved:
-    """The section: its first sentence, the flow, a table of classes, and the items that moved."""
+class FlowCard:
+    """A flow between the branches of two models, with what stands beside it and below."""
 
-    models: tuple[str, str]
-    sentence: str
     flow: DrawnFlow
     old: tuple[Node, ...]
     new: tuple[Node, ...]
     ribbons: tuple[tuple[str, str, str], ...]
     """Path, colour and words of each ribbon."""
+    note: str
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The section: its first sentence, the flow, a table of classes, and the items that moved."""
+
+    models: tuple[str, str]
+    sentence: str
+    card: FlowCard
     classes: PageTable | None
     movers: tuple[Mapping[str, Any], ...]
     total: int
@@ -50,34 +63,50 @@ def build_moved(
 ) -> Moved:
     """Describe what moved; items are named by their places among the ``rows`` the page shows."""
     shown = {int(row): place for place, row in enumerate(rows)}
-    flow = draw_flow(moved.flow.counts)
-    unresolved = moved.flow.counts[-1].sum(), moved.flow.counts[:, -1].sum()
-    old = [_node(bar, moved.flow.old, points, shown, unresolved[0]) for bar in flow.old]
-    new = [_node(bar, moved.flow.new, points, shown, unresolved[1]) for bar in flow.new]
-    rest = (len(moved.flow.old), len(moved.flow.new))
+    counts = moved.flow.counts
+    sides = (moved.flow.old, counts[-1].sum()), (moved.flow.new, counts[:, -1].sum())
+    card = flow_card(
+        counts,
+        lambda side, bar: _node(bar, sides[side][0], points, shown, sides[side][1]),
+        noun=points.noun,
+        note=_NOTE,
+    )
+    return Moved(
+        models=models,
+        sentence=_sentence(moved, points.noun),
+        card=card,
+        classes=_classes(points, moved),
+        movers=tuple(_mover(moved, place, points, shown) for place in moved.movers(_MOVERS)),
+        total=int(moved.moved.sum()),
+    )
+
+
+def flow_card(
+    counts: NDArray[np.int64],
+    node: Callable[[int, Bar], Node],
+    *,
+    noun: str,
+    note: str,
+    title: str = "",
+) -> FlowCard:
+    """Draw a flow; ``node(side, bar)`` says what stands beside a bar."""
+    flow = draw_flow(counts)
+    old, new = (
+        tuple(node(side, bar) for bar in bars) for side, bars in enumerate((flow.old, flow.new))
+    )
     names = [
-        {rest[side] if node.bar.branch is None else node.bar.branch: node.name for node in nodes}
-        for side, nodes in enumerate((old, new))
+        {size - 1 if each.bar.branch is None else each.bar.branch: each.name for each in nodes}
+        for nodes, size in zip((old, new), counts.shape, strict=True)
     ]
     ribbons = tuple(
         (
             each.path,
             each.color,
-            f"{each.count:,} {points.noun}s: {names[0][each.source]} → {names[1][each.target]}",
+            f"{each.count:,} {noun}s: {names[0][each.source]} → {names[1][each.target]}",
         )
         for each in flow.ribbons
     )
-    return Moved(
-        models=models,
-        sentence=_sentence(moved, points.noun),
-        flow=flow,
-        old=tuple(old),
-        new=tuple(new),
-        ribbons=ribbons,
-        classes=_classes(points, moved),
-        movers=tuple(_mover(moved, place, points, shown) for place in moved.movers(_MOVERS)),
-        total=int(moved.moved.sum()),
-    )
+    return FlowCard(flow, old, new, ribbons, note, title)
 
 
 def _sentence(moved: Movements, noun: str) -> str:

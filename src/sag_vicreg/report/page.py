@@ -17,9 +17,21 @@ from sag_vicreg.report.maps import ModelMap
 from sag_vicreg.report.moved import Moved
 from sag_vicreg.report.points import Points
 from sag_vicreg.report.trees import PLURALS, DrawnTree, Trees, examples_of
+from sag_vicreg.report.whole import Whole
 
 ASSETS = resources.files("sag_vicreg.report") / "assets"
-SCRIPTS = ("state", "pictures", "toolbar", "moved", "trees", "maps", "neighbours", "charts", "main")
+SCRIPTS = (
+    "state",
+    "pictures",
+    "toolbar",
+    "moved",
+    "whole",
+    "trees",
+    "maps",
+    "neighbours",
+    "charts",
+    "main",
+)
 
 
 def packed(array: NDArray[Any], dtype: str) -> dict[str, str]:
@@ -38,6 +50,7 @@ def page_data(
     charts: Sequence[Chart],
     start: tuple[int, int | None],
     moved: Moved | None = None,
+    whole: Whole | None = None,
 ) -> dict[str, Any]:
     """Everything the page's script reads."""
     data: dict[str, Any] = {
@@ -69,6 +82,7 @@ def page_data(
         "trees": _trees(trees) if trees else None,
         "charts": [_chart(chart) for chart in charts],
         "moved": None if moved is None else {"movers": list(moved.movers)},
+        "whole": None if whole is None else [each.to_dict() for each in whole.outlines],
     }
     if points:
         labels = points.labels

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.artifacts import EmbeddingFile, join, shorten
+from sag_vicreg.artifacts import EmbeddingFile, Embeddings, join, shorten
 from sag_vicreg.errors import InputError
 from sag_vicreg.hierarchy import Hierarchy, hierarchy_names, load_hierarchy
 from sag_vicreg.report.sources import Model
@@ -55,6 +55,8 @@ class Points:
     """What each row is, in words."""
     by_position: bool = False
     """Whether some models have ids and others none, so that ids could not match the rows."""
+    drawn_from: int | None = None
+    """Rows of the tables of which these are a random sample; None where they are all."""
 
     def __len__(self) -> int:
         return len(self.vectors[0])
@@ -134,7 +136,32 @@ def gather_points(
         return None
     chosen = _choose_files(embedded, which)
     sets = [model.read(images) for model, images in zip(embedded, chosen, strict=True)]
-    for model, embeddings in zip(embedded, sets, strict=True):
+    return points_of(
+        embedded,
+        sets,
+        hierarchy=hierarchy,
+        how=how,
+        held_out=_is_test(embedded[0].embeddings[chosen[0]]),
+        thumbnails=tuple(
+            path
+            for model, images in zip(embedded, chosen, strict=True)
+            if (path := model.thumbnails(images)) is not None
+        ),
+    )
+
+
+def points_of(
+    models: Sequence[Model],
+    sets: Sequence[Embeddings],
+    *,
+    hierarchy: str | None = None,
+    how: str = "exact",
+    held_out: bool = False,
+    thumbnails: tuple[Path, ...] = (),
+    drawn_from: int | None = None,
+) -> Points:
+    """Join what each model embeds, and find classes and levels."""
+    for model, embeddings in zip(models, sets, strict=True):
         fits = np.abs(embeddings.vectors) <= LARGEST
         if not fits.all():
             row = int(np.flatnonzero(~fits.all(axis=1))[0])
@@ -142,10 +169,10 @@ def gather_points(
                 f"{model.path}: row {row} holds NaN, infinity or a number beyond {LARGEST:.0e}, "
                 "which the map cannot show; embed it again, or divide all vectors by one number"
             )
-    joined = join(sets, [str(model.path) for model in embedded], how=how)
+    joined = join(sets, [str(model.path) for model in models], how=how)
     aligned = joined.sets
     labels = next((e.labels for e in aligned if e.labels is not None), None)
-    tree = _find_hierarchy(embedded, hierarchy)
+    tree = _find_hierarchy(models, hierarchy)
     classes: tuple[str, ...] = ()
     encoded: NDArray[np.int64] | None = None
     levels: tuple[Level, ...] = ()
@@ -153,21 +180,18 @@ def gather_points(
         classes, encoded, levels = _encode(labels, tree, wanted=hierarchy is not None)
     ids = next((e.ids for e in aligned if e.ids is not None), None)
     return Points(
-        models=embedded,
-        held_out=_is_test(embedded[0].embeddings[chosen[0]]),
+        models=tuple(models),
+        held_out=held_out,
         vectors=tuple(e.vectors for e in aligned),
         ids=None if ids is None else tuple(ids.tolist()),
         classes=classes,
         labels=encoded,
         levels=levels,
         left_out=sum(joined.left_out),
-        thumbnails=tuple(
-            path
-            for model, images in zip(embedded, chosen, strict=True)
-            if (path := model.thumbnails(images)) is not None
-        ),
+        thumbnails=thumbnails,
         texts=None if joined.texts is None else tuple(joined.texts.tolist()),
         by_position=len({e.ids is None for e in sets}) > 1,
+        drawn_from=drawn_from,
     )
 
 

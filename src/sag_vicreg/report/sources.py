@@ -138,7 +138,7 @@ def _open_folder(folder: Path) -> tuple[list[Model], list[Result]]:
         raise InputError(
             f"{folder} {what}: no recipe.yaml and no results (trials of a search do not count) in "
             "it or below; give a folder that `sag-vicreg train` or `sag-vicreg reproduce` wrote, "
-            "or an embedding file"
+            "or an embedding file; `--clusters` takes a folder of the files of one large table"
         )
     runs = [_open_run(path.parent, named=False) for path in recipes]
     # A run that has only begun has nothing to show beside the others.

@@ -38,7 +38,7 @@ def lead(sources: Sources, points: Points | None) -> str:
         results = len(sources.results)
         parts = [what, f"{results} results" if results else ""]
         return f"{' and '.join(part for part in parts if part)}, without embeddings."
-    n, shown = len(points), len(points.models)
+    n, shown = points.drawn_from or len(points), len(points.models)
     embedded = f"{COUNTS[shown]} models embed the same" if shown > 1 else "One model embeds"
     classes = f" of {len(points.classes)} classes" if points.classes else ""
     origin = next((m.recipe.dataset.name for m in points.models if m.recipe), None)
@@ -69,6 +69,11 @@ def notices(
         found.append(
             f"Similarities, trees, map and neighbours are of {len(points.models)} of {embedded} "
             "models: name those you want to see."
+        )
+    if points.drawn_from and points.drawn_from > len(points):
+        found.append(
+            f"Scores, map and neighbours are of {len(points):,} random rows of "
+            f"{points.drawn_from:,}; “All rows” is of all. `sag-vicreg compare` scores them all."
         )
     if points.left_out:
         found.append(f"{points.left_out:,} rows whose id not every model has are left out.")

@@ -23,8 +23,10 @@ Members = npt.NDArray[np.bool_]
 FATES = ("kept", "split", "merged", "scattered")
 SUPPORT = 0.7
 """Share of a set's trees in which a branch must recur to count."""
-# Jaccard's index from which a branch recurs; share of its items that counts as nearly all.
-_RECURS = _NEARLY_ALL = 0.75
+NEARLY_ALL = 0.75
+"""Share of a branch's items that counts as nearly all of it."""
+# Jaccard's index from which a branch recurs.
+_RECURS = 0.75
 # Share of all other items from which a branch that holds it tells nothing.
 _EVERYWHERE = 0.5
 # A set of items is merged into a branch of which it is so much, even where pieces can be told.
@@ -120,15 +122,25 @@ def resolved_branches(mean: npt.NDArray[np.float32], forest: Forest) -> Resolved
 
 def fates(members: Members, forest: Forest) -> list[tuple[str, float]]:
     """Say what sets of items are in another forest, and how many of its trees say so."""
-    found = look_for(members, forest, pieces=True)
-    jaccard, own, outsiders, covered, pieces = np.moveaxis(found, 2, 0)
-    kept = (jaccard >= _RECURS) | ((covered >= _NEARLY_ALL) & (pieces == 1))
-    merged = ~kept & (own >= _MIXED)
-    split = ~kept & ~merged & (covered >= _NEARLY_ALL)
-    merged |= ~kept & ~split & (outsiders < _EVERYWHERE)
-    votes = np.stack([kept, split, merged, ~kept & ~split & ~merged]).mean(axis=2)
+    votes = judge(look_for(members, forest, pieces=True)).mean(axis=2)
     winners = votes.argmax(axis=0).tolist()
     return [(FATES[winner], float(votes[winner, k])) for k, winner in enumerate(winners)]
+
+
+def judge(found: Floats) -> Members:
+    """Say which of the four fates is that of each set of items in each tree, on the first axis.
+
+    ``found`` has on its last axis what the kernel ``find_again`` finds: the largest Jaccard index
+    of a branch that holds nearly all of the set; of the smallest such branch, how much of it is the
+    set's and which share of all other items is in it; how much of the set lies in branches of
+    nearly its own, and how many these are.
+    """
+    jaccard, own, outsiders, covered, pieces = np.moveaxis(found, -1, 0)
+    kept = (jaccard >= _RECURS) | ((covered >= NEARLY_ALL) & (pieces == 1))
+    merged = ~kept & (own >= _MIXED)
+    split = ~kept & ~merged & (covered >= NEARLY_ALL)
+    merged |= ~kept & ~split & (outsiders < _EVERYWHERE)
+    return np.stack([kept, split, merged, ~kept & ~split & ~merged])
 
 
 def look_for(
@@ -148,7 +160,7 @@ def look_for(
             forest.value,
             members.shape[1],
             members[part],
-            _NEARLY_ALL,
+            NEARLY_ALL,
             pieces,
             _RECURS,
             most_missed,

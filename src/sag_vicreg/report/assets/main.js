@@ -14,6 +14,7 @@ async function start() {
   startToolbar();
   startNeighbours();
   startMoved();
+  startWhole();
   await startTrees();
   await startMaps();
   drawCharts();

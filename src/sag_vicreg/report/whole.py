@@ -1,0 +1,254 @@
+"""All rows of large tables in one picture: a tree of each, branch by branch, and what became of it.
+
+The trees are those of ``compare --clusters``: Ward's, over micro-clusters.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sag_vicreg.artifacts import EmbeddingTable
+from sag_vicreg.artifacts.table_labels import Codes, encode_labels
+from sag_vicreg.artifacts.table_samples import ids_of
+from sag_vicreg.figures.style import PALETTE
+from sag_vicreg.passes import Passes
+from sag_vicreg.report.flow import Bar
+from sag_vicreg.report.moved import FlowCard, Node, flow_card
+from sag_vicreg.report.tables import Card, number
+from sag_vicreg.structure.cluster_branches import (
+    PARTS,
+    ClusterTree,
+    central_rows,
+    fates,
+    flow,
+)
+from sag_vicreg.structure.cluster_similarity import (
+    cluster_caveat,
+    contingency,
+    matched_rows,
+    pair_table,
+)
+from sag_vicreg.structure.lca import LCASimilarity, similarity_of
+from sag_vicreg.structure.micro_clusters import micro_clusters
+
+_EXAMPLES = 3
+# Of a branch, for it to be called by one label.
+_NEARLY_ALL = 0.8
+_NOTE = (
+    "Branches of one tree of all rows of each table, cut at its highest merges. Kept, split, "
+    "merged and scattered say what the second tree makes of them. Near their roots single trees "
+    "are partly chance: believe the branches that recur, above, before these."
+)
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The section: what it is of, its numbers, a tree of each table, and the flow between them."""
+
+    about: str
+    cards: tuple[Card, ...]
+    outlines: tuple["Outline", ...]
+    sentence: str = ""
+    card: FlowCard | None = None
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The branches of one table's tree, the root first; those of a branch stand side by side.
+
+    Attributes
+    ----------
+    nodes
+        Of the tree, in this order; all lists below are by it.
+    parts
+        Places of the branches that each opens into; empty for a micro-cluster.
+    examples
+        Micro-clusters nearest to the middle of each, as places in ``central``.
+    fates
+        What each is in the other table; empty where nobody asked.
+    central
+        The row in the middle of each micro-cluster, by name.
+    colors
+        Of the branches that the root opens into.
+    """
+
+    name: str
+    nodes: tuple[int, ...]
+    parts: tuple[range, ...]
+    rows: tuple[int, ...]
+    names: tuple[str, ...]
+    examples: tuple[tuple[int, ...], ...]
+    fates: tuple[str, ...]
+    central: tuple[str, ...]
+    colors: tuple[str, ...]
+
+    @property
+    def top(self) -> tuple[int, ...]:
+        """Nodes of the branches that the root opens into."""
+        return tuple(self.nodes[place] for place in self.parts[0])
+
+    def to_dict(self) -> Mapping[str, Any]:
+        """Return what the page's script reads."""
+        return {
+            "name": self.name,
+            "parts": [[each.start, len(each)] for each in self.parts],
+            "rows": self.rows,
+            "names": self.names,
+            "examples": self.examples,
+            "fates": self.fates,
+            "central": self.central,
+            "colors": self.colors,
+        }
+
+
+def build_whole(tables: Sequence[EmbeddingTable], names: Sequence[str], *, seed: int) -> Whole:
+    """Make the trees of one table or two, and describe their branches."""
+    passes = Passes()
+    trees = [ClusterTree.of(micro_clusters(table, passes, seed=seed)) for table in tables]
+    outlines = [
+        _outline(name, table, tree, labels, passes)
+        for name, table, tree, labels in zip(
+            names, tables, trees, _labels(tables, passes), strict=True
+        )
+    ]
+    if len(tables) == 1:
+        return Whole(_about(trees), (), tuple(outlines))
+    (old, new), (tree, other) = outlines, trees
+    cells = contingency(tables[0], tables[1], tree.clusters, other.clusters, passes)
+    # Of branches: the root is everything, and a micro-cluster is k-means' choice.
+    asked = [place for place, parts in enumerate(old.parts) if place and parts]
+    became = [""] * len(old.nodes)
+    for place, fate in zip(
+        asked, fates(tree, other, cells, [old.nodes[k] for k in asked]), strict=True
+    ):
+        became[place] = fate
+    old = replace(old, fates=tuple(became))
+    card = _card(old, new, flow(tree, other, cells, (old.top, new.top)))
+    return Whole(
+        _about(trees),
+        _cards(similarity_of(pair_table(cells, tree.clusters, other.clusters))),
+        (
+            replace(old, colors=_colors(card.flow.old)),
+            replace(new, colors=_colors(card.flow.new)),
+        ),
+        _sentence(old),
+        card,
+    )
+
+
+def _labels(
+    tables: Sequence[EmbeddingTable], passes: Passes
+) -> list[tuple[tuple[str, ...], Codes] | None]:
+    """Read the labels of each table; one that has none has those of the other."""
+    found = [encode_labels(table, passes) for table in tables]
+    if len(found) == 2 and (known := found[0] or found[1]) and None in found:
+        has = 0 if found[0] else 1
+        codes = np.empty(tables[1 - has].rows, np.uint16)
+        for rows in matched_rows(tables[0], tables[1], passes):
+            codes[rows[1 - has]] = known[1][rows[has]]
+        found[1 - has] = known[0], codes
+    return found
+
+
+def _outline(
+    name: str,
+    table: EmbeddingTable,
+    tree: ClusterTree,
+    labels: tuple[tuple[str, ...], Codes] | None,
+    passes: Passes,
+) -> Outline:
+    listed = tree.outline()
+    nodes = [node for node, _ in listed]
+    middle = central_rows(table, tree.clusters, passes)
+    central = (
+        ids_of(table, middle, passes).tolist()
+        if table.has_ids
+        else [f"row {row}" for row in middle.tolist()]
+    )
+    examples = [tuple(tree.central(node, _EXAMPLES).tolist()) for node in nodes]
+    if labels is None:
+        names = [f"like {central[each[0]]}" for each in examples]
+    else:
+        names = label_names(tree, *labels, nodes)
+    first = listed[0][1]
+    return Outline(
+        name=name,
+        nodes=tuple(nodes),
+        parts=tuple(parts for _, parts in listed),
+        rows=tuple(tree.rows[nodes].tolist()),
+        names=tuple(names),
+        examples=tuple(examples),
+        fates=("",) * len(nodes),
+        central=tuple(central),
+        colors=tuple(PALETTE[k % len(PALETTE)] for k in range(len(first))),
+    )
+
+
+def label_names(
+    tree: ClusterTree, labels: Sequence[str], codes: Codes, nodes: Sequence[int]
+) -> list[str]:
+    """Call branches by the label of nearly all their rows, or by the two most frequent ones."""
+    counts = np.zeros((tree.tree.n, len(labels)), np.int64)
+    np.add.at(counts, (tree.clusters.labels, codes), 1)
+    named = []
+    for node, of_node in zip(nodes, tree.under(counts)[list(nodes)], strict=True):
+        rows = int(tree.rows[node])
+        most = [int(code) for code in np.argsort(-of_node, kind="stable")[:2] if of_node[code]]
+        if of_node[most[0]] >= _NEARLY_ALL * rows:
+            named.append(labels[most[0]])
+        else:
+            named.append(", ".join(f"{labels[code]} {of_node[code] / rows:.0%}" for code in most))
+    return named
+
+
+def _card(old: Outline, new: Outline, counts: Ints) -> FlowCard:
+    sides = old, new
+
+    def node(side: int, bar: Bar) -> Node:
+        assert bar.branch is not None
+        place, outline = 1 + bar.branch, sides[side]
+        about = f"{outline.rows[place]:,} rows, {outline.rows[place] / outline.rows[0]:.0%}"
+        return Node(bar, outline.names[place], about, outline.fates[place], ())
+
+    # Every row is in a branch: nothing is left over.
+    whole = np.pad(counts, (0, 1))
+    return flow_card(whole, node, noun="row", note=_NOTE, title=f"All {old.rows[0]:,} rows")
+
+
+def _colors(bars: Sequence[Bar]) -> tuple[str, ...]:
+    return tuple(bar.color for bar in sorted(bars, key=lambda bar: bar.branch or 0))
+
+
+def _sentence(old: Outline) -> str:
+    """Count the largest branches, and their rows, by what became of them."""
+    rows: dict[str, list[int]] = {}
+    for place in old.parts[0]:
+        rows.setdefault(old.fates[place] or "not divided further", []).append(old.rows[place])
+    said = ", ".join(f"{len(of)} {fate} ({sum(of):,} rows)" for fate, of in rows.items())
+    top = len(old.parts[0])
+    return f"Of the {top} highest branches in the first table’s tree of all rows: {said}."
+
+
+def _about(trees: Sequence[ClusterTree]) -> str:
+    n = int(trees[0].rows[trees[0].root])
+    counts = " and ".join(dict.fromkeys(f"{tree.tree.n:,}" for tree in trees))
+    each = "Each table’s" if len(trees) == 2 else "The table’s"
+    return (
+        f"{each} {n:,} rows in {counts} micro-clusters, which Ward’s method joins into one tree. "
+        f"A branch opens into at most {PARTS} parts, at its highest merges; its examples are in "
+        f"the middle of it. {cluster_caveat([tree.clusters.within for tree in trees])}"
+    )
+
+
+def _cards(found: LCASimilarity) -> tuple[Card, ...]:
+    notes = {"Pearson": "of all pairs of rows", "Spearman": "", "Kendall": ""}
+    values = (found.pearson, found.spearman, found.kendall)
+    return tuple(
+        Card(f"{name}, one tree each", number(value), note)
+        for (name, note), value in zip(notes.items(), values, strict=True)
+    )
