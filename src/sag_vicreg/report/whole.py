@@ -32,7 +32,7 @@ from sag_vicreg.structure.cluster_similarity import (
     pair_table,
 )
 from sag_vicreg.structure.lca import LCASimilarity, similarity_of
-from sag_vicreg.structure.micro_clusters import micro_clusters
+from sag_vicreg.structure.micro_clusters import CLUSTERS, micro_clusters
 
 _EXAMPLES = 3
 # Of a branch, for it to be called by one label.
@@ -40,7 +40,7 @@ _NEARLY_ALL = 0.8
 _NOTE = (
     "Branches of one tree of all rows of each table, cut at its highest merges. Kept, split, "
     "merged and scattered say what the second tree makes of them. Near their roots single trees "
-    "are partly chance: believe the branches that recur, above, before these."
+    "are partly chance: branches that recur in many trees are surer."
 )
 
 Ints = NDArray[np.int64]
@@ -106,10 +106,19 @@ class Outline:
         }
 
 
-def build_whole(tables: Sequence[EmbeddingTable], names: Sequence[str], *, seed: int) -> Whole:
+def build_whole(
+    tables: Sequence[EmbeddingTable],
+    names: Sequence[str],
+    *,
+    clusters: int = CLUSTERS,
+    seed: int = 0,
+) -> Whole:
     """Make the trees of one table or two, and describe their branches."""
     passes = Passes()
-    trees = [ClusterTree.of(micro_clusters(table, passes, seed=seed)) for table in tables]
+    trees = [
+        ClusterTree.of(micro_clusters(table, passes, clusters=clusters, seed=seed))
+        for table in tables
+    ]
     outlines = [
         _outline(name, table, tree, labels, passes)
         for name, table, tree, labels in zip(
@@ -246,9 +255,8 @@ def _about(trees: Sequence[ClusterTree]) -> str:
 
 
 def _cards(found: LCASimilarity) -> tuple[Card, ...]:
-    notes = {"Pearson": "of all pairs of rows", "Spearman": "", "Kendall": ""}
-    values = (found.pearson, found.spearman, found.kendall)
+    values = {"Pearson": found.pearson, "Spearman": found.spearman, "Kendall": found.kendall}
     return tuple(
-        Card(f"{name}, one tree each", number(value), note)
-        for (name, note), value in zip(notes.items(), values, strict=True)
+        Card(name, number(value), "of all pairs of rows, by one tree each")
+        for name, value in values.items()
     )

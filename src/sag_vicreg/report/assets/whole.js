@@ -1,6 +1,6 @@
 // All rows: the tree of each table as a picture of its first levels, and as a list that opens branch by branch.
 const whole = data.whole;
-const DRAWN_LEVELS = 4, LEVEL_HEIGHT = 26, DRAWN_WIDTH = 1000, THINNEST = 1.5;
+const DRAWN_LEVELS = 3, LEVEL_HEIGHT = 34, DRAWN_WIDTH = 1000, THINNEST = 1.5;
 
 const shareOf = (table, place) => table.rows[place] / table.rows[0];
 const partsOf = (table, place) => {
@@ -10,10 +10,10 @@ const partsOf = (table, place) => {
 
 function percents(share) {
   const value = 100 * share;
-  return value >= 10 ? `${Math.round(value)}%` : value >= 0.1 ? `${value.toFixed(1)}%` : "<0.1%";
+  return value >= 9.95 ? `${Math.round(value)}%` : value >= 0.1 ? `${value.toFixed(1)}%` : "<0.1%";
 }
 
-function describeBranch(table, place) {
+function describeRows(table, place) {
   const fate = table.fates[place];
   const rows = `${table.rows[place].toLocaleString("en")} rows, ${percents(shareOf(table, place))}`;
   return [
@@ -75,7 +75,7 @@ function drawLevels(table, choose) {
         for (const [name, value] of Object.entries({ x, y: depth * LEVEL_HEIGHT, width, height: LEVEL_HEIGHT })) box.setAttribute(name, value);
         box.style.cssText = `fill:${own};fill-opacity:${0.9 - 0.2 * depth}`;
         const way = [...path, part];
-        box.addEventListener("mousemove", (event) => showTip(...pointer(event), ...describeBranch(table, part)));
+        box.addEventListener("mousemove", (event) => showTip(...pointer(event), ...describeRows(table, part)));
         box.addEventListener("mouseleave", hideTip);
         box.addEventListener("click", () => choose(way));
         svg.append(box);
