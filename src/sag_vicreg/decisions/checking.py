@@ -190,7 +190,7 @@ def _look_at(
         finite=len(known),
         not_finite=len(vectors) - len(known),
         zero=int((largest == 0).sum()),
-        whole=not bool((known % 1).any()),
+        whole=bool((known == np.rint(known)).all()),
         unit=bool((np.abs(norms - 1) <= _UNIT).all()),
         norms=(float(norms.min(initial=np.inf)), float(norms.max(initial=-np.inf))),
         low=known.min(axis=0, initial=np.inf),
