@@ -1,4 +1,4 @@
-"""`check` and `gate` hold a stated memory: the peak of a process of its own, on ten times as much."""
+"""`check` and `gate` hold a stated memory: the peak of a process, on a table ten times larger."""
 
 import json
 import os
