@@ -46,6 +46,7 @@ def selftest(
         f"tolerance {tolerance:g}",
         title_justify="left",
         box=box.SIMPLE_HEAD,
+        pad_edge=False,  # so that every head fits 80 columns
     )
     for column in ("planted", "size", "gate", "forest", "95 % interval", "shared"):
         left = column in ("planted", "size", "gate")
