@@ -1,6 +1,7 @@
 """Tables on an object store, read through pyarrow's S3 client from a local server."""
 
 import socket
+from datetime import timedelta
 from pathlib import Path
 from threading import Thread
 
@@ -9,7 +10,7 @@ import pyarrow.fs
 import pytest
 
 from s3_server import serve
-from sag_vicreg.artifacts import open_table
+from sag_vicreg.artifacts import open_table, table_files
 from sag_vicreg.errors import InputError
 from tables import names_of, two_sets, write_folder
 
@@ -67,3 +68,12 @@ def test_a_store_that_never_answers_is_asked_three_times() -> None:
         with pytest.raises(InputError, match="cannot be read"):
             open_table(address(f"127.0.0.1:{listening.getsockname()[1]}", "old"))
     assert len(attempts) == 3
+
+
+def test_googles_store_is_given_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not hasattr(pyarrow.fs, "GcsFileSystem"):
+        pytest.skip("pyarrow came without Google's stores")
+    monkeypatch.setattr(table_files, "_PATIENCE", timedelta(seconds=1))
+    with pytest.raises(InputError, match="cannot be read") as caught:
+        open_table("gs://anonymous@bucket/old?scheme=http&endpoint_override=127.0.0.1:1")
+    assert "\n" not in str(caught.value)

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 # A piece of an array: large enough to be worth a task, small beside any budget.
 _NPY_PIECE_BYTES = 32 << 20
 _VECTOR = "vector"
+# How long Google's client tries again, unless the address says so by retry_limit_seconds.
+_PATIENCE = timedelta(seconds=20)
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def one_line(path: str) -> Iterator[None]:
         ) from error
     except (OSError, EOFError) as error:
         said = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
-        raise InputError(f"{path}: cannot be read ({said})") from error
+        raise InputError(f"{path}: cannot be read ({said[:300]})") from error
     except Exception as error:  # parsers share no base class for what damaged bytes do to them
         said = " ".join(str(error).split())[:200]
         raise InputError(
@@ -103,17 +106,22 @@ def find_files(where: str) -> tuple["FileSystem", list[str]]:
 
 
 def _few_attempts(system: "FileSystem") -> "FileSystem":
-    """Return the same filesystem, with an S3 client that gives up after three attempts.
+    """Return the same filesystem, with a client that gives up where a store does not answer.
 
-    One made of an address tries 31 times, which takes minutes where a host never answers; one made
-    of options tries three times, as Amazon's own tools do.
+    S3's made of an address tries 31 times, which takes minutes where a host never answers; made of
+    options it tries three times, as Amazon's own tools do. Google's goes on for 15 minutes.
     """
     from pyarrow import fs
 
-    if not isinstance(system, getattr(fs, "S3FileSystem", ())):  # pyarrow may come without S3
+    def is_a(name: str) -> bool:  # pyarrow may come without either
+        return isinstance(system, getattr(fs, name, ()))
+
+    if not (is_a("S3FileSystem") or is_a("GcsFileSystem")):
         return system
     # The options as they are pickled for other processes.
     options: dict[str, Any] = system.__reduce__()[1][0]  # type: ignore[assignment]
+    if is_a("GcsFileSystem"):
+        options["retry_time_limit"] = options["retry_time_limit"] or _PATIENCE
     return type(system)(**options)
 
 
