@@ -119,7 +119,7 @@ def _few_attempts(system: "FileSystem") -> "FileSystem":
     if not (is_a("S3FileSystem") or is_a("GcsFileSystem")):
         return system
     # The options as they are pickled for other processes.
-    options: dict[str, Any] = system.__reduce__()[1][0]  # type: ignore[assignment]
+    options: dict[str, Any] = system.__reduce__()[1][0]
     if is_a("GcsFileSystem"):
         options["retry_time_limit"] = options["retry_time_limit"] or _PATIENCE
     return type(system)(**options)
