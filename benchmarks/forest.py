@@ -52,7 +52,7 @@ def scipy_loop(sets: tuple[Floats, Floats], halves: Forest) -> float:
     return float(across / np.sqrt(within))
 
 
-def run(*, n: int = 10_000, loop_n: int = 2_000, repeats: int = 1) -> Report:
+def run(*, n: int = 10_000, loop_n: int = 2_000, repeats: int = 1, starts: int = 3) -> Report:
     """Time all in one run, candidates taking turns.
 
     Parameters
@@ -63,6 +63,8 @@ def run(*, n: int = 10_000, loop_n: int = 2_000, repeats: int = 1) -> Report:
         Rows of the sets whose forests SciPy builds too.
     repeats
         Repetitions, medians count.
+    starts
+        How often the command is started, at least as often as the rest is repeated.
     """
     large, small = two_sets(n), two_sets(loop_n)
     compare(*two_sets(FIRST_ROWS))  # loads what is compiled
@@ -87,7 +89,7 @@ def run(*, n: int = 10_000, loop_n: int = 2_000, repeats: int = 1) -> Report:
     )
     single, forests, everything = (timing.median for timing in timed.values())
     loop, ours = (timing.median for timing in looped.values())
-    first, tiny, numpy = first_numbers(max(3, repeats))
+    first, tiny, numpy = first_numbers(max(starts, repeats))
     what = f"{TREES} half-trees of both sets and their score"
     return Report(
         title=f"Forest similarity, d = {DIMENSIONS}, cosine",

@@ -31,9 +31,11 @@ REAL_DATASETS = ("cifar100", "caltech256", "imagenet")
 SCALED = ("demo", "train", "reproduce")
 SMALLER = {
     "embed": ("--max-images", "192"),
-    "evaluate": ("--clusters", "4"),
-    "compare": ("--permutations", "9"),
-    "calibrate": ("--trees", "40"),
+    "evaluate": ("--clusters", "4", "--probe-seeds", "1"),
+    "compare": ("--permutations", "9", "--trees", "8"),
+    "report": ("--half-samples", "2", "--trees", "8"),
+    **dict.fromkeys(("gate", "calibrate", "sweep"), ("--trees", "8")),
+    "selftest": ("--trees", "8", "--items", "100"),
 }
 RUNNABLE = ("python", "bash", "yaml", "json", "toml", "text")
 

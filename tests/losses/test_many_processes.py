@@ -98,10 +98,17 @@ def run(case: Case, network: nn.Module, x: Tensor, x_prime: Tensor, n: int) -> d
     return found
 
 
-def worker(rank: int, world_size: int, folder: Path) -> None:
+def worker(rank: int, folder: Path) -> None:
+    """One of three processes, of which the first two are also the two."""
     torch.set_num_threads(1)
+    for world_size in SPLITS:
+        if rank < world_size:
+            work_together(rank, world_size, folder)
+
+
+def work_together(rank: int, world_size: int, folder: Path) -> None:
     dist.init_process_group(
-        "gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=world_size
+        "gloo", init_method=f"file://{folder}/meet-{world_size}", rank=rank, world_size=world_size
     )
     x, x_prime = torch.load(folder / "batch.pt", weights_only=True)
     found, refused = {}, {}
@@ -112,7 +119,7 @@ def worker(rank: int, world_size: int, folder: Path) -> None:
             for case in CASES
         ]
         refused[sizes] = refusals(x[own], x_prime[own], rank)
-    torch.save((found, refused), folder / f"{rank}.pt")
+    torch.save((found, refused), folder / f"{rank}-of-{world_size}.pt")
     dist.destroy_process_group()
 
 
@@ -142,18 +149,22 @@ def alone(batch: tuple[Tensor, Tensor]) -> list[dict[str, Tensor]]:
     return [run(case, case.network(), *batch, 16) for case in CASES]
 
 
+@pytest.fixture(scope="module")
+def together(batch: tuple[Tensor, Tensor], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What two and three processes find, in one file each."""
+    folder = tmp_path_factory.mktemp("processes")
+    torch.save(batch, folder / "batch.pt")
+    mp.spawn(worker, args=(folder,), nprocs=max(SPLITS))
+    return folder
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("world_size", SPLITS)
 def test_every_process_has_the_loss_and_gradients_of_one(
-    world_size: int,
-    batch: tuple[Tensor, Tensor],
-    alone: list[dict[str, Tensor]],
-    tmp_path: Path,
+    world_size: int, alone: list[dict[str, Tensor]], together: Path
 ) -> None:
-    torch.save(batch, tmp_path / "batch.pt")
-    mp.spawn(worker, args=(world_size, tmp_path), nprocs=world_size)
     for rank in range(world_size):
-        found, refused = torch.load(tmp_path / f"{rank}.pt", weights_only=True)
+        found, refused = torch.load(together / f"{rank}-of-{world_size}.pt", weights_only=True)
         for sizes in SPLITS[world_size]:
             for case, expected, measured in zip(CASES, alone, found[sizes], strict=True):
                 assert measured.keys() == expected.keys()

@@ -20,7 +20,7 @@ from sag_vicreg.reproduce.overhead import overhead_table
 
 TABLE = ["table1", "--dataset", "shapes", "--scale", "smoke"]
 # One method, two models; nothing is measured on the way.
-ONE = [*TABLE, "--methods", "sag-vicreg", "--jobs", "2", "--set", "monitor.measure_every=1000"]
+ONE = [*TABLE, "--methods", "sag-vicreg", "--set", "monitor.measure_every=1000"]
 SCORES = {
     *("lca.pearson", "lca.spearman", "lca.kendall"),
     *("cophenetic.d1_to_p2", "cophenetic.d2_to_p1"),
@@ -32,13 +32,11 @@ FOREST = {
 }
 
 
-def reproduce(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sag_vicreg", "reproduce", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-    )
+def reproduce(*arguments: str) -> str:
+    """Run the command to its end, its tasks in processes of their own; return what it prints."""
+    done = CliRunner().invoke(app, ["reproduce", *arguments])
+    assert done.exit_code == 0, done.output
+    return done.stdout
 
 
 def printed(*arguments: str) -> str:
@@ -50,11 +48,9 @@ def printed(*arguments: str) -> str:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Table 1 of one method, never interrupted; the first test that asks for it pays for it."""
-    folder = tmp_path_factory.mktemp("whole")
-    done = reproduce(*ONE, "--out", "out", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("done: training") == 2
-    return folder / "out"
+    out = tmp_path_factory.mktemp("whole") / "out"
+    assert reproduce(*ONE, "--out", str(out)).count("done: training") == 2
+    return out
 
 
 def table_of(out: Path) -> str:
@@ -65,14 +61,11 @@ def table_of(out: Path) -> str:
 def test_what_is_done_is_not_done_again(whole: Path) -> None:
     backbones = sorted(whole.glob("models/*/backbone.safetensors"))
     stamps = [path.stat().st_mtime_ns for path in backbones]
-    again = reproduce(*ONE, "--out", "out", cwd=whole.parent)
-    assert again.returncode == 0
-    assert "done:" not in again.stdout
+    assert "done:" not in reproduce(*ONE, "--out", str(whole))
     # Table 2 stands on the same evaluations.
-    other = reproduce("table2", *ONE[1:], "--out", "out", cwd=whole.parent)
-    assert other.returncode == 0
-    assert "done:" not in other.stdout
-    assert "D1 to P2" in other.stdout
+    other = reproduce("table2", *ONE[1:], "--out", str(whole))
+    assert "done:" not in other
+    assert "D1 to P2" in other
     assert [path.stat().st_mtime_ns for path in backbones] == stamps
 
 
@@ -81,7 +74,7 @@ def test_table1_killed_in_the_middle_and_resumed_is_the_same_table(
     tmp_path: Path, whole: Path
 ) -> None:
     grid = subprocess.Popen(
-        [sys.executable, "-m", "sag_vicreg", "reproduce", *ONE, "--out", "killed"],
+        [sys.executable, "-m", "sag_vicreg", "reproduce", *ONE, "--jobs", "2", "--out", "killed"],
         cwd=tmp_path,
         stdout=subprocess.DEVNULL,
         start_new_session=True,
@@ -96,18 +89,16 @@ def test_table1_killed_in_the_middle_and_resumed_is_the_same_table(
     assert not list(out.glob("tables/*"))
     assert not list(out.glob("results/*"))
 
-    resumed = reproduce(*ONE, "--out", "killed", cwd=tmp_path)
-    assert resumed.returncode == 0, resumed.stderr
+    reproduce(*ONE, "--jobs", "2", "--out", str(out))
     assert table_of(out) == table_of(whole)
 
 
 @pytest.mark.slow
 def test_published_results_need_no_model(tmp_path: Path, whole: Path) -> None:
-    results = whole / "results"
-    done = reproduce(*ONE, "--out", "elsewhere", "--published", str(results), cwd=tmp_path)
-    assert done.returncode == 0
-    assert not (tmp_path / "elsewhere" / "models").exists()
-    assert table_of(tmp_path / "elsewhere") == table_of(whole)
+    results, elsewhere = whole / "results", tmp_path / "elsewhere"
+    reproduce(*ONE, "--out", str(elsewhere), "--published", str(results))
+    assert not (elsewhere / "models").exists()
+    assert table_of(elsewhere) == table_of(whole)
     content = json.loads(next(results.glob("*.json")).read_text())
     assert set(content["scores"]) == SCORES | FOREST
     assert content["scores"]["forest.low"] <= content["scores"]["forest.spearman"]
@@ -119,21 +110,19 @@ def test_published_results_need_no_model(tmp_path: Path, whole: Path) -> None:
 
 @pytest.mark.slow
 def test_the_grid_goes_out_through_submitit(tmp_path: Path, whole: Path) -> None:
-    shutil.copytree(whole / "models", tmp_path / "out" / "models")
+    out = tmp_path / "out"
+    shutil.copytree(whole / "models", out / "models")
     cluster = ["--cluster", "local", "--cluster-option", "timeout_min=60"]
-    done = reproduce(*ONE, "--out", "out", *cluster, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("done: structure") == 1
-    assert list((tmp_path / "out" / "cluster").iterdir())
-    assert table_of(tmp_path / "out") == table_of(whole)
+    assert reproduce(*ONE, "--out", str(out), *cluster).count("done: structure") == 1
+    assert list((out / "cluster").iterdir())
+    assert table_of(out) == table_of(whole)
 
 
 @pytest.mark.slow
 def test_tables_by_level_and_rand_figures_share_one_model(tmp_path: Path) -> None:
     targets = ["table4", "table5", "fig4a", "fig4b"]
-    done = reproduce(*targets, *ONE[1:], "--out", "out", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("done: training") == 1
+    said = reproduce(*targets, *ONE[1:], "--out", str(tmp_path / "out"))
+    assert said.count("done: training") == 1
     for name, columns in (("table4", 4), ("table5", 4), ("fig4a", 4), ("fig4b", 10)):
         means = [float(line.split(",")[4]) for line in lines_of(tmp_path, name)]
         assert len(means) == columns
@@ -148,14 +137,16 @@ def lines_of(folder: Path, name: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_dry_run_counts_measures_and_trains_nothing(tmp_path: Path) -> None:
-    done = reproduce(*TABLE, "table2", "--methods", "vicreg", "--dry-run", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "table1: 1 evaluations, 0 done; 2 models to train, 0 trained" in done.stdout
-    assert "table2: 1 evaluations, 0 done; 2 models to train, 0 trained" in done.stdout
+def test_a_dry_run_counts_measures_and_trains_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = reproduce(*TABLE, "table2", "--methods", "vicreg", "--dry-run")
+    assert "table1: 1 evaluations, 0 done; 2 models to train, 0 trained" in said
+    assert "table2: 1 evaluations, 0 done; 2 models to train, 0 trained" in said
     # Both tables are of the same two models.
-    assert done.stdout.count("20 steps of 48") == 2
-    assert "estimated time with 1 at once: about" in done.stdout
+    assert said.count("20 steps of 48") == 2
+    assert "estimated time with 1 at once: about" in said
     assert list(tmp_path.iterdir()) == []
 
 

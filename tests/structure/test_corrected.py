@@ -8,7 +8,7 @@ from sag_vicreg.structure import GEOMETRIES, compare
 from sag_vicreg.structure.corrected import corrected_similarity
 
 RNG = np.random.default_rng(0)
-A = np.repeat(2 * RNG.normal(size=(6, 8)), 15, axis=0) + RNG.normal(size=(90, 8))
+A = np.repeat(2 * RNG.normal(size=(6, 8)), 9, axis=0) + RNG.normal(size=(54, 8))
 B = A + RNG.normal(size=A.shape)
 
 

@@ -13,6 +13,7 @@ from sag_vicreg.structure import (
     GEOMETRIES,
     ForestSimilarity,
     forest_similarity,
+    parallel,
     ward_forest,
 )
 from sag_vicreg.structure.forest_tables import (
@@ -135,8 +136,9 @@ def test_the_order_of_the_rows_matters_no_more_than_the_halves() -> None:
 
 @pytest.mark.parametrize("geometry", GEOMETRIES)
 def test_threads_do_not_change_a_bit(geometry: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    x = hierarchy(620, seed=10)  # fewer are work for one thread
+    x = hierarchy(60, seed=10)
     y = x + np.random.default_rng(11).normal(size=x.shape)
+    monkeypatch.setattr(parallel, "FEW", 0)  # fewer are work for one thread
     found = []
     for threads in ("1", "2", "3"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)

@@ -12,7 +12,8 @@ import pytest
 
 from tables import as_table
 
-ROWS, DIMENSIONS, REPEATED, FILES = 25_000, 4_096, 256, 10
+# In double precision: as many bytes are half as many numbers to look at.
+ROWS, DIMENSIONS, REPEATED, FILES = 12_500, 4_096, 256, 10
 # How much of the libraries is mapped differs by 50 MB between machines: it counts, too.
 MEMORY = 400_000_000
 
@@ -37,7 +38,7 @@ def test_a_table_ten_times_larger_than_the_memory(tmp_path: Path) -> None:
     Such numbers take next to no room in a file, and all of it when they are read.
     """
     rng = np.random.default_rng(0)
-    small = rng.normal(size=(ROWS, DIMENSIONS // REPEATED)).astype(np.float16).astype(np.float32)
+    small = rng.normal(size=(ROWS, DIMENSIONS // REPEATED)).astype(np.float16).astype(np.float64)
     folder = tmp_path / "large"
     folder.mkdir()
     first = folder / "part-0.parquet"

@@ -13,7 +13,7 @@ from sag_vicreg.progress import track
 LONG = 8_000
 
 # Items below which one thread is faster than two at trees and pairs of them.
-_FEW = 600
+FEW = 600
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -37,7 +37,7 @@ class Workers:
 
     def __init__(self, items: int | None = None) -> None:
         # For few items, tasks are so short that threads waiting for each other cost more.
-        self.count = 1 if items is not None and items < _FEW else thread_count()
+        self.count = 1 if items is not None and items < FEW else thread_count()
 
     def __enter__(self) -> Self:
         self._limits = _blas().limit(limits=1, user_api="blas")
