@@ -273,8 +273,12 @@ def read_metadata(path: Path | str) -> dict[str, str]:
 
 def read_contents(path: Path | str) -> Contents | None:
     """Read what the rows of a file are; None where it does not say, or is not parquet."""
-    is_parquet = Path(path).suffix.lower() == ".parquet"
-    return contents_of(read_metadata(path)) if is_parquet else None
+    if Path(path).suffix.lower() != ".parquet":
+        return None
+    import pyarrow.parquet as pq
+
+    with open_file(path, EMBEDDINGS) as file:
+        return contents_of(_texts(pq.read_schema(file).metadata))
 
 
 def _texts(metadata: Mapping[bytes, bytes] | None) -> dict[str, str]:
