@@ -1,3 +1,4 @@
+import gc
 import os
 from pathlib import Path
 
@@ -12,6 +13,11 @@ if "OMP_NUM_THREADS" in os.environ:
 # No test depends on the clock: how long an example takes says nothing about what it found.
 settings.register_profile("any", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any")
+
+
+def pytest_collection_finish() -> None:
+    """Take what all tests import out of every later search for garbage: it stays to the end."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from io import BytesIO
-from types import TracebackType
 from typing import IO, Self
 
 import numpy as np
@@ -55,12 +54,7 @@ class HashPartitions:
             raise _no_room(error) from error
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._stack.close()
 
     def add(self, first: Hashes, second: Hashes, rows: Ints) -> None:

@@ -60,20 +60,23 @@ def _root(
 
 
 # The help lists them in this order: files of embeddings first, then training, then the paper.
-app.command("check")(check.check)
-app.command("gate")(gate.gate)
-app.command("compare")(compare.compare)
-app.command("report")(report.report)
-app.command("calibrate")(calibrate.calibrate)
-app.command("selftest")(selftest.selftest)
-app.command("sweep")(sweep.sweep)
-app.command("demo")(demo.demo)
-app.command("train")(train.train)
-app.command("embed")(embed.embed)
-app.command("export")(export.export)
-app.command("evaluate")(evaluate.evaluate)
-app.command("reproduce")(reproduce.reproduce)
-app.command("figure")(figure.figure)
+for command in (
+    check.check,
+    gate.gate,
+    compare.compare,
+    report.report,
+    calibrate.calibrate,
+    selftest.selftest,
+    sweep.sweep,
+    demo.demo,
+    train.train,
+    embed.embed,
+    export.export,
+    evaluate.evaluate,
+    reproduce.reproduce,
+    figure.figure,
+):
+    app.command()(command)
 app.add_typer(datasets.app, name="datasets")
 app.command(
     "bench",

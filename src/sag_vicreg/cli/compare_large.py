@@ -58,21 +58,12 @@ def compare_large(
 def _print(
     found: "TableSimilarity", whole: "ClusterSimilarity | None", names: tuple[str, ...]
 ) -> None:
-    from rich.markup import escape
-
-    from sag_vicreg.cli.compare_tables import titled_table
+    from sag_vicreg.cli.compare_tables import print_head, titled_table
     from sag_vicreg.structure import table_verdict
     from sag_vicreg.structure.cluster_similarity import cluster_caveat
 
     console = open_console()
-    sizes = " and ".join(str(size) for size in dict.fromkeys(found.dimensions))
-    console.print(f"{escape(names[0])}  and  {escape(names[1])}", style="bold", highlight=False)
-    console.print(table_verdict(found), highlight=False)
-    console.print(
-        f"n = {found.n:,}, matched by {found.matched_by} · {sizes} dimensions · geometry "
-        f"{found.geometry} · {found.seconds:.1f} s\n",
-        highlight=False,
-    )
+    print_head(console, found, table_verdict(found), names, found.matched_by)
     table = titled_table(
         f"forest similarity: {found.sets} sets of {found.anchors:,} anchors, each with "
         f"{found.trees} trees of {found.leaves:,} leaves, distance {found.distance}",

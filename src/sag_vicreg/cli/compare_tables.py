@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ForestSimilarity,
         Movements,
         Neighborhood,
+        TableSimilarity,
     )
 
 _UNSTABLE = "a single tree's scores are unstable here, as the half-samples say: read the forest's"
@@ -31,19 +32,10 @@ def print_two(
     matched_by: str,
 ) -> None:
     """Print the verdict, the forest similarity, the paper's five numbers, and what was done."""
-    from rich.markup import escape
-
     from sag_vicreg.structure import verdict
 
     console = open_console()
-    sizes = " and ".join(str(size) for size in dict.fromkeys(found.dimensions))
-    console.print(f"{escape(names[0])}  and  {escape(names[1])}", style="bold", highlight=False)
-    console.print(verdict(found, shared_neighbors=near.shared), highlight=False)
-    console.print(
-        f"n = {found.n:,}, matched by {matched_by} · {sizes} dimensions · "
-        f"geometry {found.geometry} · {found.seconds:.1f} s\n",
-        highlight=False,
-    )
+    print_head(console, found, verdict(found, shared_neighbors=near.shared), names, matched_by)
     if found.forest is not None:
         _print_forest(console, found.forest)
     table = titled_table("nearest neighbours and largest directions", "measure", "value")
@@ -55,6 +47,26 @@ def print_two(
     _print_five(console, found)
     if extra is not None:
         _print_context(console, extra)
+
+
+def print_head(
+    console: Any,
+    found: "Comparison | TableSimilarity",
+    verdict: str,
+    names: tuple[str, ...],
+    matched_by: str,
+) -> None:
+    """Print what was compared, the verdict, and how."""
+    from rich.markup import escape
+
+    sizes = " and ".join(str(size) for size in dict.fromkeys(found.dimensions))
+    console.print(f"{escape(names[0])}  and  {escape(names[1])}", style="bold", highlight=False)
+    console.print(verdict, highlight=False)
+    console.print(
+        f"n = {found.n:,}, matched by {matched_by} · {sizes} dimensions · "
+        f"geometry {found.geometry} · {found.seconds:.1f} s\n",
+        highlight=False,
+    )
 
 
 def titled_table(title: str, first: str, *columns: str) -> Any:

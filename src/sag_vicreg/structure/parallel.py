@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from sag_vicreg.machine import thread_count
@@ -44,12 +43,7 @@ class Workers:
         self._pool = ThreadPoolExecutor(self.count) if self.count > 1 else None
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
         self._limits.restore_original_limits()
