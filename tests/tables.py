@@ -43,5 +43,20 @@ def write_folder(
     return folder
 
 
+def write_inflated(folder: Path, small: Floats, *, repeated: int, files: int) -> None:
+    """Write a table whose numbers take next to no room on disk, and all of it when they are read.
+
+    Each number of ``small`` is repeated, which leaves all directions alone, and every file is the
+    same one.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    first = folder / "part-00.parquet"
+    with pq.ParquetWriter(first, as_table(small[:1].repeat(repeated, axis=1)).schema) as writer:
+        for rows in np.array_split(small, 10):
+            writer.write_table(as_table(rows.repeat(repeated, axis=1)))
+    for number in range(1, files):
+        (folder / f"part-{number:02d}.parquet").hardlink_to(first)
+
+
 def names_of(n: int) -> npt.NDArray[np.str_]:
     return np.array([f"item {k}" for k in range(n)])

@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
-from tables import as_table
+from tables import write_inflated
 
 ROWS, DIMENSIONS, REPEATED = 4_000, 4_096, 256
 # A gate also holds what a forest is grown and compared with.
@@ -34,15 +33,10 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files whose numbers take next to no room on disk, as each is repeated, and all when read."""
+    """A large table, and a small one of the same directions."""
     folder = tmp_path_factory.mktemp("large")
     small = np.random.default_rng(0).normal(size=(ROWS, DIMENSIONS // REPEATED))
-    first = folder / "part-00.parquet"
-    with pq.ParquetWriter(first, as_table(small[:1].repeat(REPEATED, axis=1)).schema) as writer:
-        for rows in np.array_split(small, 10):
-            writer.write_table(as_table(rows.repeat(REPEATED, axis=1)))
-    for number in range(1, GATE_FILES):
-        os.link(first, folder / f"part-{number:02d}.parquet")
+    write_inflated(folder, small, repeated=REPEATED, files=GATE_FILES)
     np.save(folder / "small.npy", np.tile(small, (GATE_FILES, 1)))
     return folder
 

@@ -1,16 +1,14 @@
 """A stated memory holds: the peak of a process of its own, on a table ten times larger."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
-from tables import as_table
+from tables import write_inflated
 
 # In double precision: as many bytes are half as many numbers to look at.
 ROWS, DIMENSIONS, REPEATED, FILES = 12_500, 4_096, 256, 10
@@ -33,20 +31,11 @@ print(json.dumps({"bytes": a.rows * a.row_bytes, "peak": peak_bytes(), "by_set":
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no peak of a process's own")
 def test_a_table_ten_times_larger_than_the_memory(tmp_path: Path) -> None:
-    """The large table repeats each number of the small one, which leaves all directions alone.
-
-    Such numbers take next to no room in a file, and all of it when they are read.
-    """
+    """The large table has the directions of the small one."""
     rng = np.random.default_rng(0)
     small = rng.normal(size=(ROWS, DIMENSIONS // REPEATED)).astype(np.float16).astype(np.float64)
     folder = tmp_path / "large"
-    folder.mkdir()
-    first = folder / "part-0.parquet"
-    with pq.ParquetWriter(first, as_table(small[:1].repeat(REPEATED, axis=1)).schema) as writer:
-        for rows in np.array_split(small, 10):
-            writer.write_table(as_table(rows.repeat(REPEATED, axis=1)))
-    for number in range(1, FILES):
-        os.link(first, folder / f"part-{number}.parquet")
+    write_inflated(folder, small, repeated=REPEATED, files=FILES)
     np.save(tmp_path / "small.npy", np.tile(small, (FILES, 1)))
 
     def run(memory: int) -> dict:
