@@ -146,6 +146,17 @@ def test_without_training_set_or_hierarchy_there_is_less_but_no_error(files: Pat
     assert "give --train" in " ".join(table.split())
 
 
+def test_flat_labels_have_no_finest_level_in_the_figure(files: Path) -> None:
+    for tree, said in (
+        ([], "Rand index by number of clusters"),
+        (["--hierarchy", "shapes"], "Rand index, finest level"),
+    ):
+        assert run("good0.parquet", *tree, *QUICK, "--plot", "scores.svg")[0] == 0
+        drawn = (files / "scores.svg").read_text()
+        assert said in drawn
+        assert ("finest level" in drawn) is bool(tree)
+
+
 def test_several_inputs_are_grouped_by_name_and_the_best_is_marked(files: Path) -> None:
     names = ("good=good0.parquet", "good=good1.parquet", "bad=bad0.parquet", "bad=bad1.parquet")
     trains = [f"{name}-train.parquet" for name in ("good", "good", "bad", "bad")]

@@ -107,10 +107,16 @@ def test_centroids_name_the_groups_and_leave_the_rest_grey() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["other classes", "sea", "people"]
 
 
-def test_centroids_without_groups_are_all_grey() -> None:
+def test_centroids_without_groups_are_all_grey_and_named_where_there_is_room() -> None:
     plain = some_centroids()
     figure = replace(plain, groups=np.full(12, "")).draw()
     assert [len(c.get_offsets()) for c in figure.axes[0].collections] == [12]
+    assert [text.get_text() for text in figure.axes[0].texts] == plain.names.tolist()
+    assert figure.legends == []
+    many = np.array([f"class {i}" for i in range(60)])
+    places = RNG.normal(size=(1, 60, 2))
+    crowd = Centroids(np.array(["VICReg"]), places, many, np.full(60, "")).draw()
+    assert not crowd.axes[0].texts
 
 
 def test_a_figure_is_saved_whole_or_refused(tmp_path: Path) -> None:
@@ -159,6 +165,13 @@ def test_scores_at_one_place_are_bars() -> None:
         chance=[0.1],
     )
     (axes,) = draw_panels([panel]).axes
-    assert [bar.get_height() for bar in axes.patches] == [50.0, 75.0]
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["VICReg", "SAG-VICReg"]
+    assert [bar.get_width() for bar in axes.patches] == [50.0, 75.0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["VICReg", "SAG-VICReg"]
     assert len(axes.lines) == 1
+
+
+def test_more_bars_than_colours_differ_by_hatching() -> None:
+    curves = [Curve(f"model {i}", [Score(0.5)]) for i in range(20)]
+    (axes,) = draw_panels([level_panel(MEASURES["knn"], curves, [10])]).axes
+    looks = {(bar.get_facecolor(), bar.get_hatch()) for bar in axes.patches}
+    assert len(looks) == 20

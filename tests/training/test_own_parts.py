@@ -11,6 +11,7 @@ import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
+from lightning.pytorch.callbacks import LearningRateMonitor
 from lightning.pytorch.loggers import CSVLogger
 from safetensors.torch import load_file
 from torch import nn
@@ -24,6 +25,7 @@ from sag_vicreg.losses import LossTerms, VICRegLoss
 from sag_vicreg.methods import Method, Moment, TwoViewMethod, expander
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.training import embed, train
+from sag_vicreg.training.extensions import LOGGERS, make_logger
 
 MakeRecipe = Callable[..., Recipe]
 SHORT = ("schedule.steps=4", "monitor.checkpoint_every=2", "monitor.measure_every=4")
@@ -174,6 +176,7 @@ def test_loggers_and_callbacks_see_what_the_log_says(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ("--logger tensorboard", "is always written, to"),
         ("--logger wodnb", "unknown logger 'wodnb': did you mean 'wandb'?"),
         ("--logger nowhere:Class", "cannot find nowhere:Class"),
         ("--logger collections:OrderedDict", "makes a OrderedDict, not a Lightning Logger"),
@@ -196,6 +199,27 @@ def test_what_cannot_be_is_one_line_before_anything_is_made(
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["wandb", "mlflow"])
+def test_a_logger_that_is_not_installed_is_named(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(folder: Path) -> Any:
+        raise ModuleNotFoundError(f"No module named '{name}'")
+
+    monkeypatch.setitem(LOGGERS, name, missing)
+    with pytest.raises(InputError, match=f"logger {name} is not installed: pip install {name}"):
+        make_logger(name, tmp_path)
+
+
+def test_a_callback_that_lightning_refuses_while_training_begins_is_one_line(
+    tiny_recipe: MakeRecipe, tmp_path: Path
+) -> None:
+    recipe = tiny_recipe("vicreg", *SHORT)
+    with pytest.raises(InputError, match=r"LearningRateMonitor.*leave it out"):
+        train(recipe, tmp_path / "run", callbacks=[LearningRateMonitor()])
+    assert train(recipe, tmp_path / "run", resume=True).backbone.exists()
 
 
 def test_every_method_is_tried_without_memory(tiny_recipe: MakeRecipe) -> None:

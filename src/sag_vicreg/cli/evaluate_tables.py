@@ -113,7 +113,10 @@ def draw(groups: Sequence[Group]) -> "Figure":
     for measure in BY_CLUSTERS:
         if found := places(every, measure, "clusters"):
             lines, chance = curves(list(found.values())), _chance(groups[0], found.values())
-            panels.append(count_panel(MEASURES[measure], lines, list(found), chance=chance))
+            deep = len(first.n_classes) > 1
+            panels.append(
+                count_panel(MEASURES[measure], lines, list(found), chance=chance, levels=deep)
+            )
     return draw_panels(panels)
 
 

@@ -11,12 +11,16 @@ from sag_vicreg.figures.data import FigureData
 from sag_vicreg.figures.labels import place_labels
 from sag_vicreg.figures.style import look, new_figure
 
+MOST_NAMED = 50
+"""Classes whose names still find room beside their points."""
+
 
 @dataclass(frozen=True)
 class Centroids(FigureData):
     """Of each model a title and the place of every class; of each class its name and group.
 
-    A class of no group (an empty text) stays small, grey and without its name.
+    A class of no group (an empty text) stays small, grey and without its name; where no class has
+    one, those of a dataset with few are named.
     """
 
     titles: Annotated[NDArray[np.str_], "U", "m"]
@@ -29,6 +33,8 @@ class Centroids(FigureData):
         groups = list(dict.fromkeys(group for group in self.groups if group))
         members = {group: np.flatnonzero(self.groups == group) for group in groups}
         named = np.concatenate([np.empty(0, np.intp), *members.values()])
+        if not groups and len(self.names) <= MOST_NAMED:
+            named = np.arange(len(self.names))
         with new_figure(5.6 * len(self.titles), 5.4) as figure:
             axes = figure.subplots(1, len(self.titles), squeeze=False)[0]
             for axis, title, xy in zip(axes, self.titles, self.places, strict=True):
@@ -41,13 +47,13 @@ class Centroids(FigureData):
                 axis.set(title=title, xticks=[], yticks=[])
                 axis.margins(0.12)
             handles, labels = axes[0].get_legend_handles_labels()
-            columns = min(len(labels), 3 * len(self.titles))
-            figure.legend(
-                handles,
-                [label.replace("_", " ") for label in labels],
-                loc="outside lower center",
-                ncols=max(1, columns),
-            )
+            if groups:
+                figure.legend(
+                    handles,
+                    [label.replace("_", " ") for label in labels],
+                    loc="outside lower center",
+                    ncols=min(len(labels), 3 * len(self.titles)),
+                )
             for axis, xy in zip(axes, self.places, strict=True):
                 place_labels(axis, xy[named], self.names[named].tolist())
         return figure

@@ -10,7 +10,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sag_vicreg.figures.style import look, new_figure
+from sag_vicreg.figures.style import hatch, look, new_figure
 from sag_vicreg.scores import Measure, Score
 
 _GREY = "#777777"
@@ -60,9 +60,10 @@ def count_panel(
     counts: Sequence[int],
     *,
     chance: Sequence[float] | None = None,
+    levels: bool = True,
 ) -> Panel:
-    """Lay scores of the finest level out by number of clusters."""
-    title = f"{measure.title}, finest level"
+    """Lay scores of the finest level, where classes have several, out by number of clusters."""
+    title = f"{measure.title}, finest level" if levels else f"{measure.title} by number of clusters"
     return Panel(measure, title, "number of clusters", counts, curves, chance)
 
 
@@ -82,12 +83,13 @@ def draw_panels(panels: Sequence[Panel]) -> Figure:
                 handles.setdefault(label, handle)
         if _CHANCE in handles:  # last
             handles[_CHANCE] = handles.pop(_CHANCE)
-        figure.legend(
-            list(handles.values()),
-            list(handles),
-            loc="outside lower center",
-            ncols=min(5, len(handles)),
-        )
+        if handles:
+            figure.legend(
+                list(handles.values()),
+                list(handles),
+                loc="outside lower center",
+                ncols=min(5, len(handles)),
+            )
         caveats = dict.fromkeys(panel.measure.caveat for panel in panels)
         figure.suptitle(
             "\n".join(textwrap.fill(each, 38 * columns + 4) for each in caveats if each),
@@ -133,27 +135,33 @@ def _draw(axes: Axes, panel: Panel) -> None:
 
 
 def _draw_bars(axes: Axes, panel: Panel) -> None:
-    """Draw the only score of each model as a bar: a curve over one place would be a dot."""
-    factor = panel.measure.factor
+    """Draw the only score of each model as a bar: a curve over one place would be a dot.
+
+    Bars lie, so that names and numbers of many models find room beside them.
+    """
+    factor, digits = panel.measure.factor, "%.1f" if panel.measure.unit else "%.3f"
     for order, curve in enumerate(panel.curves):
         (score,) = curve.scores
-        bar = axes.bar(
+        bar = axes.barh(
             order,
             factor * score.mean,
-            yerr=None if score.deviation is None else factor * score.deviation,
+            xerr=None if score.deviation is None else factor * score.deviation,
             color=look(order)[0],
+            hatch=hatch(order),
+            edgecolor="white",
+            ecolor="black",
             capsize=2.5,
-            label=curve.name,
         )
-        axes.bar_label(bar, fmt="%.3g", padding=1, fontsize=8)
+        axes.bar_label(bar, fmt=digits, padding=2, fontsize=8)
     if panel.chance is not None:
-        axes.axhline(
+        axes.axvline(
             factor * panel.chance[0], color=_GREY, linestyle="--", linewidth=1.0, label=_CHANCE
         )
-    axes.set_xticks(
+    axes.set_yticks(
         range(len(panel.curves)),
-        [textwrap.fill(curve.name, 14) for curve in panel.curves],
+        [textwrap.fill(curve.name, 18) for curve in panel.curves],
         fontsize=8,
     )
-    axes.margins(x=0.4 if len(panel.curves) == 1 else 0.1, y=0.12)
-    axes.set(ylabel=panel.measure.unit or None, title=panel.title)
+    axes.invert_yaxis()
+    axes.margins(x=0.2, y=0.4 if len(panel.curves) == 1 else 0.05)
+    axes.set(xlabel=panel.measure.unit or None, title=panel.title)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 # Lines differ by marker as well as by colour, for print in grey.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+# Areas have no marker: those of one colour differ by what is drawn on them.
+HATCHES = ("", "//", "..", "xx", "--", "oo", "++", "||")
 FORMATS = (".png", ".svg", ".pdf")
 
 
@@ -25,6 +27,11 @@ def look(order: int) -> tuple[str, str]:
     """Return the colour and the marker of the ``order``-th thing; the first 64 differ in one."""
     turn = order // len(PALETTE)
     return PALETTE[order % len(PALETTE)], MARKERS[(order + turn) % len(MARKERS)]
+
+
+def hatch(order: int) -> str:
+    """Return what is drawn on the ``order``-th area, beside its colour; the first 64 differ."""
+    return HATCHES[order // len(PALETTE) % len(HATCHES)]
 
 
 _RC: Any = {

@@ -25,6 +25,10 @@ def make_logger(name: str, folder: Path) -> Logger:
     """Make a logger: ``csv``, ``wandb``, ``mlflow``, or ``module:Class`` without arguments."""
     if ":" in name:
         return _made(name, Logger)  # type: ignore[type-abstract]
+    if name == "tensorboard":
+        raise InputError(
+            f"TensorBoard's log is always written, to {folder}/tensorboard: leave the logger out"
+        )
     if name not in LOGGERS:
         raise unknown_name("logger", name, [*LOGGERS, "module:Class"])
     try:

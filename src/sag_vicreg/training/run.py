@@ -11,13 +11,13 @@ import lightning.pytorch as pl
 import torch
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.trainer.states import TrainerStatus
-from lightning.pytorch.utilities.exceptions import SIGTERMException
+from lightning.pytorch.utilities.exceptions import MisconfigurationException, SIGTERMException
 from timm.layers.norm_act import convert_sync_batchnorm
 from torch import nn
 
 from sag_vicreg.artifacts import Run
 from sag_vicreg.data import ImageDataset
-from sag_vicreg.errors import InputError
+from sag_vicreg.errors import InputError, first_line
 from sag_vicreg.methods import Method, derived_seed, make_method, uses_channels_last
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.training.batches import Plan
@@ -148,6 +148,11 @@ def _fit(trainer: pl.Trainer, module: TrainingModule, run: Run, *, first: bool) 
         if trainer.state.status != TrainerStatus.INTERRUPTED:
             raise
         _stop("Ctrl-C", signal.SIGINT, module, run, first=first)
+    except MisconfigurationException as error:  # of a callback that looks at the trainer
+        raise InputError(
+            f"Lightning refuses a callback or logger ({first_line(error)}): leave it out, or give "
+            "what it needs"
+        ) from error
     except RuntimeError as error:
         if first or not _has_lost_a_process(error):
             raise
