@@ -40,7 +40,7 @@ bench: $(INSTALLED)
 	OMP_NUM_THREADS=1 $(BENCHMARK) coverage --out $(RESULTS)/coverage.json
 	$(BENCHMARK) training --figure docs/images/walk-share.png --out $(RESULTS)/training.json
 	OMP_NUM_THREADS=1 $(BENCHMARK) evaluation --repeats 1 --out $(RESULTS)/evaluation.json
-	OMP_NUM_THREADS=1 $(BENCHMARK) gate --repeats 20 --out $(RESULTS)/gate.json
+	OMP_NUM_THREADS=1 $(BENCHMARK) gate --repeats 60 --out $(RESULTS)/gate.json
 	OMP_NUM_THREADS=1 $(BENCHMARK) switches --out $(RESULTS)/switches.json
 	$(BENCHMARK) scale --out $(RESULTS)/scale.json
 	OMP_NUM_THREADS=1 $(BENCHMARK) kills --out $(RESULTS)/kills.json
