@@ -183,6 +183,16 @@ def run_block(block: Block, where: str, namespace: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_block_imports_lightning_before_us(page: Path) -> None:
+    """Alone, as a reader copies it, it would fail beside a torchvision of another build."""
+    for block in blocks(page):
+        if block.language != "python" or block.title is not None:
+            continue
+        imported = re.findall(r"^(?:from|import) (sag_vicreg|lightning)\b", block.text, re.M)
+        assert imported[:1] != ["lightning"], f"{page.name}:{block.line}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_relative_link_of_the_page_leads_somewhere(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):

@@ -7,12 +7,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
+from torch import nn
 from typer.testing import CliRunner
 
 from sag_vicreg.artifacts import Run, read_embeddings, read_thumbnails
@@ -22,7 +24,7 @@ from sag_vicreg.errors import InputError
 from sag_vicreg.methods.backbone import evaluating
 from sag_vicreg.recipes import load_recipe
 from sag_vicreg.training import embed
-from sag_vicreg.training.encoder import encoder_of_run, encoder_of_timm
+from sag_vicreg.training.encoder import encoder_of_run, encoder_of_timm, load_weights
 
 PLAIN_TIMM = """
 import json, sys, torch
@@ -308,6 +310,29 @@ def test_a_config_that_is_none_is_one_line(content: str, finished: Run, tmp_path
     with pytest.raises(InputError, match=r"config\.json") as caught:
         encoder_of_run(run)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda weight: weight.to_sparse(),
+        lambda weight: weight.to("meta"),
+        lambda weight: torch.quantize_per_tensor(weight, 0.1, 0, torch.qint8),
+        lambda weight: weight.to(torch.complex64),
+        lambda weight: weight.to(torch.int8),
+    ],
+    ids=["sparse", "meta", "quantised", "complex", "int8"],
+)
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+def test_weights_of_another_kind_are_refused(change: Any, tmp_path: Path) -> None:
+    backbone = nn.Linear(3, 2)
+    torch.save(backbone.state_dict() | {"weight": change(torch.ones(2, 3))}, tmp_path / "w.pt")
+    with pytest.raises(
+        InputError, match=r"does not hold weight as plain numbers of torch\.float32"
+    ):
+        load_weights(backbone, tmp_path / "w.pt")
+    torch.save(backbone.half().state_dict(), tmp_path / "w.pt")  # which is rounded, and meant
+    load_weights(backbone, tmp_path / "w.pt")
 
 
 def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:

@@ -222,6 +222,20 @@ def test_a_callback_that_lightning_refuses_while_training_begins_is_one_line(
     assert train(recipe, tmp_path / "run", resume=True).backbone.exists()
 
 
+def test_memory_that_runs_out_while_training_is_one_line(
+    tiny_recipe: MakeRecipe, tmp_path: Path
+) -> None:
+    class Greedy(pl.Callback):
+        def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
+            if trainer.global_step == 3:
+                torch.empty(1 << 50)
+
+    recipe = tiny_recipe("vicreg", *SHORT)
+    with pytest.raises(InputError, match=r"memory ran out .*: lower the batch size"):
+        train(recipe, tmp_path / "run", callbacks=[Greedy()])
+    assert train(recipe, tmp_path / "run", resume=True).backbone.exists()
+
+
 def test_every_method_is_tried_without_memory(tiny_recipe: MakeRecipe) -> None:
     from sag_vicreg.methods import make_method
     from sag_vicreg.recipes.method_sections import METHODS

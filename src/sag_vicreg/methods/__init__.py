@@ -16,6 +16,7 @@ from sag_vicreg.methods.base import Method
 from sag_vicreg.methods.heads import dino_head, expander, projector
 from sag_vicreg.methods.moment import Moment, derived_seed
 from sag_vicreg.methods.registry import make_method, method_class
+from sag_vicreg.methods.trial import naming_full_memory
 from sag_vicreg.methods.two_views import TwoViewMethod
 from sag_vicreg.recipes.method_sections import METHODS
 
@@ -29,6 +30,7 @@ __all__ = [
     "expander",
     "make_backbone",
     "make_method",
+    "naming_full_memory",
     "output_width",
     "projector",
     "unknown_backbone",

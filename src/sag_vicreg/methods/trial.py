@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
-from sag_vicreg.errors import InputError
+from sag_vicreg.errors import InputError, first_line
 from sag_vicreg.machine import available_bytes
 
 
@@ -29,6 +29,21 @@ def check_fits(model: nn.Module, what: str, *, copies: int = 1) -> None:
             f"{what} has {sum(p.numel() for p in model.parameters()):,} parameters, which need "
             f"{needed / 1e9:,.1f} GB where {free / 1e9:,.1f} GB are free: choose smaller widths"
         )
+
+
+@contextmanager
+def naming_full_memory() -> Iterator[None]:
+    """Make one line of memory that runs out: activations are known only once they are there."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        known = isinstance(error, MemoryError | torch.OutOfMemoryError)
+        if not known and "can't allocate memory" not in str(error):  # of the CPU's allocator
+            raise
+        raise InputError(
+            f"memory ran out ({first_line(error)}): lower the batch size, the images' size or the "
+            "model's widths, or leave more memory free"
+        ) from error
 
 
 def check_rates(model: nn.Module, what: str) -> None:

@@ -22,7 +22,7 @@ from sag_vicreg.artifacts import (
 from sag_vicreg.data import ImageDataset, load_dataset
 from sag_vicreg.data.splits import Classes
 from sag_vicreg.errors import InputError
-from sag_vicreg.methods import Method, output_width
+from sag_vicreg.methods import Method, naming_full_memory, output_width
 from sag_vicreg.progress import track
 from sag_vicreg.published import PUBLISHED_SIZE
 from sag_vicreg.recipes import Recipe
@@ -96,9 +96,10 @@ def embed(
                 seed=drawn_by,
             )
         )
-        vectors = encoder.embed_finite(
-            images, batch_size=batch_size, description=f"embedding {images.name}"
-        )
+        with naming_full_memory():
+            vectors = encoder.embed_finite(
+                images, batch_size=batch_size, description=f"embedding {images.name}"
+            )
         embeddings = Embeddings(vectors, np.array(images.ids), np.array(images.label_names()))
         if out is not None:
             contents = Contents(

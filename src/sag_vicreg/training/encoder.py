@@ -152,12 +152,26 @@ def load_weights(backbone: nn.Module, path: Path) -> None:
                 f"{wanted}, not {held}"
             )
     for name, tensor in found.items():
+        if (
+            not _is_plain(tensor)
+            or tensor.is_floating_point() != expected[name].is_floating_point()
+        ):
+            raise InputError(
+                f"{path} does not hold {name} as plain numbers of {expected[name].dtype}: save a "
+                "state dict whose tensors are dense, on the CPU and not quantised"
+            )
         if not bool(tensor.isfinite().all()):
             raise InputError(
                 f"{path} holds NaN or infinite weights, in {name}: its training has diverged, or "
                 "the file is damaged"
             )
     backbone.load_state_dict(found)
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    """Whether a tensor is an array of real numbers in memory: others convert silently or crash."""
+    dense = tensor.layout is torch.strided and not tensor.is_quantized
+    return dense and tensor.device.type == "cpu" and not tensor.is_complex()
 
 
 def _read_state(path: Path) -> dict[str, Tensor]:

@@ -18,7 +18,13 @@ from torch import nn
 from sag_vicreg.artifacts import Run
 from sag_vicreg.data import ImageDataset
 from sag_vicreg.errors import InputError, first_line
-from sag_vicreg.methods import Method, derived_seed, make_method, uses_channels_last
+from sag_vicreg.methods import (
+    Method,
+    derived_seed,
+    make_method,
+    naming_full_memory,
+    uses_channels_last,
+)
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.training.batches import Plan
 from sag_vicreg.training.checkpoint import CheckpointStore
@@ -94,7 +100,7 @@ def train(
         return run
     own = OwnParts(method, backbone, dataset, test_dataset)
     check_devices(devices, accelerator)
-    with claim(run.folder, "trains in") if first else nullcontext():
+    with claim(run.folder, "trains in") if first else nullcontext(), naming_full_memory():
         if first:
             check_folder(run, recipe, resume=resume)
         store = CheckpointStore(run, own.digest(recipe), keep_every=recipe.monitor.keep_every)
