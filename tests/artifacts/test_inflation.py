@@ -118,6 +118,49 @@ def test_one_long_text_in_every_row(tmp_path: Path, kind: pa.DataType, pool: pa.
             read(tmp_path / "e.parquet")
 
 
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_texts_that_share_a_long_beginning(
+    tmp_path: Path, version: str, pool: pa.MemoryPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred kilobytes once, and in every row of the page again."""
+    begin = np.random.default_rng(0).bytes(50_000).hex()
+    ids = pa.array([begin + f"{row:05d}" for row in range(ROWS)])
+    table = pa.table({"id": ids, "vector": np.ones((ROWS, 2)).tolist()})
+    path = tmp_path / "e.parquet"
+    pq.write_table(
+        table,
+        path,
+        use_dictionary=False,
+        column_encoding={"id": "DELTA_BYTE_ARRAY"},
+        data_page_version=version,
+        data_page_size=1 << 30,
+        write_batch_size=ROWS,
+    )
+    del table, ids
+    assert path.stat().st_size < 300_000
+    counted = pa.proxy_memory_pool(pool)
+    pa.set_memory_pool(counted)
+    monkeypatch.setattr(door, "available_bytes", lambda: FREE - counted.bytes_allocated())
+    monkeypatch.setattr("sag_vicreg.artifacts.parquet_pages._SMALL", 0)
+    for read in (read_embeddings, lambda path: open_table(path).whole()):
+        with pytest.raises(InputError, match=r"GB of memory are free|characters"):
+            read(path)
+    assert counted.max_memory() < FREE
+
+
+def test_texts_that_share_their_beginnings_are_read_as_they_are(tmp_path: Path) -> None:
+    ids = np.array([f"folder/{row // 100}/{row:05d}" for row in range(5_000)])
+    vectors = np.random.default_rng(0).normal(size=(5_000, 3))
+    table = pa.table({"id": ids, "vector": list(vectors)})
+    path, encoding = tmp_path / "e.parquet", {"id": "DELTA_BYTE_ARRAY"}
+    pq.write_table(table, path, use_dictionary=False, column_encoding=encoding)
+    found = read_embeddings(path)
+    np.testing.assert_array_equal(found.ids, ids)
+    np.testing.assert_array_equal(found.vectors, vectors)
+    streamed = open_table(path).whole()
+    np.testing.assert_array_equal(streamed.ids, ids)
+
+
 def test_pictures_that_are_one(tmp_path: Path, pool: pa.MemoryPool) -> None:
     picture = bytes(200_000)
     write_thumbnails(tmp_path / "t.parquet", [str(row) for row in range(ROWS)], [picture] * ROWS)
@@ -144,7 +187,7 @@ def test_a_column_that_begins_within_a_page_of_another_is_seen(
         raise Taken(needed)
 
     monkeypatch.setattr("sag_vicreg.artifacts.parquet_pages.check_memory", refuse)
-    pages = _CountedPages(io.BytesIO(page + bomb), lists=True)
+    pages = _CountedPages(io.BytesIO(page + bomb), lists=True, rows=ROWS, texts=0)
     pages.read(len(page))
     with pytest.raises(Taken):
         pages.read(len(bomb))

@@ -77,3 +77,16 @@ def test_googles_store_is_given_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="cannot be read") as caught:
         open_table("gs://anonymous@bucket/old?scheme=http&endpoint_override=127.0.0.1:1")
     assert "\n" not in str(caught.value)
+
+
+def test_a_bucket_whose_region_nobody_tells_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unreachable:
+        @staticmethod
+        def from_uri(where: str) -> None:
+            raise OSError("When resolving region for bucket 'b': AWS Error NETWORK_CONNECTION")
+
+    monkeypatch.setattr("pyarrow.fs.FileSystem", Unreachable)
+    with pytest.raises(
+        InputError, match=r"resolving region.*\?region=eu-west-1 behind the address"
+    ):
+        open_table("s3://b/old")

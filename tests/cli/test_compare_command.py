@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -203,6 +204,30 @@ def test_columns_that_are_no_dimensions(tmp_path: Path) -> None:
     code, _, err = run(old, new, old, *each)
     assert code == 2
     assert "2 --vector-columns for 3 inputs: give it once for all, or once for each" in err
+
+
+def test_files_may_call_their_ids_differently(tmp_path: Path) -> None:
+    def write(name: str, column: str, rows: Sequence[int], vectors: np.ndarray) -> str:
+        lines = [f"k{row}," + ",".join(map(str, vectors[row])) for row in rows]
+        head = ",".join([column, *(f"v{place}" for place in range(vectors.shape[1]))])
+        (tmp_path / name).write_text("\n".join([head, *lines]))
+        return str(tmp_path / name)
+
+    old = write("old.csv", "doc_id", range(60), A)
+    new = write("new.csv", "key", RNG.permutation(60).tolist(), B)
+    plain = write("plain.csv", "id", range(60), A)
+    expected = compare(A, B, trees=0).to_dict()["lca"]
+    for first, said in ((old, "doc_id"), (plain, "")):
+        options = ("--id-column", said, "--id-column", "key", "--trees", "0", "--json")
+        code, out, _ = run(first, new, *options)
+        assert code == 0
+        found = json.loads(out)
+        assert found["matched_by"] == "id"
+        assert found["pairs"][0]["lca"] == expected
+    code, _, err = run(old, new, "--id-column", "doc_id")
+    assert code == 2
+    assert "there is no 'doc_id' among 'key', 'v0'" in err
+    assert "give the option once per file" in err
 
 
 def test_mistakes_are_one_line_and_exit_code_2(files: list[str], tmp_path: Path) -> None:

@@ -327,9 +327,7 @@ def test_a_config_that_is_none_is_one_line(content: str, finished: Run, tmp_path
 def test_weights_of_another_kind_are_refused(change: Any, tmp_path: Path) -> None:
     backbone = nn.Linear(3, 2)
     torch.save(backbone.state_dict() | {"weight": change(torch.ones(2, 3))}, tmp_path / "w.pt")
-    with pytest.raises(
-        InputError, match=r"does not hold weight as plain numbers of torch\.float32"
-    ):
+    with pytest.raises(InputError, match=r"weight as plain numbers of torch\.float32"):
         load_weights(backbone, tmp_path / "w.pt")
     torch.save(backbone.half().state_dict(), tmp_path / "w.pt")  # which is rounded, and meant
     load_weights(backbone, tmp_path / "w.pt")

@@ -55,7 +55,10 @@ def _find(
 ) -> str | None:
     if wanted is not None:
         if wanted not in names:
-            raise InputError(f"{option}: there is no '{wanted}' among {brief(names)}")
+            raise InputError(
+                f"{option}: there is no '{wanted}' among {brief(names)}; where files differ, give "
+                "the option once per file, in their order"
+            )
         if names.count(wanted) > 1:
             raise InputError(
                 f"{option}: there is more than one column '{wanted}': keep one of them"

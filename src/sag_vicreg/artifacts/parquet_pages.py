@@ -7,7 +7,7 @@ their way to PyArrow, without a byte being read twice.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,18 @@ _BUFFER_BYTES = 1 << 20
 # Of a header; its longest part are the smallest and largest text of the page.
 _MOST_HEADER = 1 << 16
 _MOST_DEPTH = 8
-# The fields for data, dictionaries and data of version 2, each with its number of values.
-_KINDS = (5, 7, 8)
+# The fields for data, dictionaries and data of version 2, each with its number of values; and where
+# in each its encoding stands.
+_KINDS = {5: 2, 7: 2, 8: 4}
+# Encodings of texts that PyArrow does not read as dictionaries. In the first, number 7, a text says
+# how many letters it has in common with the one before.
+_DELTAS = ("DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY")
+_SHARED_PREFIXES = 7
+# Rows read at a time where there are such: each may be as long as all that its page holds.
+_SHARED_ROWS = 128
+# Two lengths for every value of such a page; and how often its texts are in memory: decoded, as a
+# column, and as the dictionary of a column.
+_LENGTH_BYTES, _COPIES = 4 + 4, 3
 # A number of a list, and its levels: how deep it is nested, and whether a list begins with it.
 _LISTED_BYTES = 8 + 2 + 2
 # Less is not worth a look at the free memory.
@@ -49,20 +59,54 @@ def read_batches(
     flat = [field for field in chosen if not pa.types.is_nested(field.type)]
     fixed = (each.type.byte_width for each in flat if pa.types.is_fixed_size_binary(each.type))
     check_memory(rows * sum(fixed))
-    pages = _CountedPages(file, lists=len(flat) < len(chosen))
+    texts = {field.name for field in flat if _is_text(field.type)}
+    read = range(footer.num_row_groups) if groups is None else groups
+    encodings = _encodings(footer.metadata, texts, read)
+    delta = {name for name, found in encodings.items() if found & set(_DELTAS)}
+    if any(_DELTAS[0] in found for found in encodings.values()):
+        rows = min(rows, _SHARED_ROWS)
+    pages = _CountedPages(file, lists=len(flat) < len(chosen), rows=rows, texts=len(texts))
     opened = pq.ParquetFile(
         pages,
         metadata=footer.metadata,
         buffer_size=_BUFFER_BYTES,
         pre_buffer=False,
         page_checksum_verification=True,
-        read_dictionary=[field.name for field in flat],
+        read_dictionary=[field.name for field in flat if field.name not in delta],
     )
     for batch in opened.iter_batches(
         rows, columns=list(columns), row_groups=groups, use_threads=use_threads
     ):
         pages.forget()
-        yield batch
+        yield _folded(batch, delta)
+        pages.check()
+
+
+def _folded(batch: "pa.RecordBatch", names: Collection[str]) -> "pa.RecordBatch":
+    """Make dictionaries of texts that PyArrow could not read as such."""
+    import pyarrow as pa
+
+    for place, field in enumerate(batch.schema):
+        if field.name in names:
+            column = batch.column(place).dictionary_encode()
+            batch = batch.set_column(place, pa.field(field.name, column.type), column)
+    return batch
+
+
+def _is_text(kind: "pa.DataType") -> bool:
+    import pyarrow as pa
+
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)
+    return any(test(kind) for test in (*tests, pa.types.is_large_binary))
+
+
+def _encodings(footer: Any, names: Collection[str], groups: Sequence[int]) -> dict[str, set[str]]:
+    """Return how the pages of columns are encoded, as the footer says."""
+    places = [k for k in range(footer.num_columns) if footer.schema.column(k).path in names]
+    found: dict[str, set[str]] = {name: set() for name in names}
+    for chunk in (footer.row_group(group).column(place) for group in groups for place in places):
+        found[chunk.path_in_schema] |= set(chunk.encodings)
+    return found
 
 
 class _CountedPages:
@@ -72,8 +116,11 @@ class _CountedPages:
     begin one, with the header of a page.
     """
 
-    def __init__(self, file: Any, *, lists: bool) -> None:
+    def __init__(self, file: Any, *, lists: bool, rows: int, texts: int) -> None:
         self._file = file
+        # Of a batch, and columns that may be texts.
+        self._rows, self._texts = rows, texts
+        self._longest = 0
         # Without lists, a column is unpacked as far as a batch needs; a list, to its end.
         self._value_bytes = _LISTED_BYTES if lists else 0
         self._taken = 0
@@ -82,6 +129,13 @@ class _CountedPages:
     def forget(self) -> None:
         """Begin another batch: what the pages of the last one took is free again."""
         self._taken = 0
+
+    def check(self) -> None:
+        """Refuse to go on where the next batch would not fit into memory."""
+        # A batch has so many texts, wherever its pages end: each as long as its page, at most.
+        needed = self._taken + _COPIES * self._texts * self._longest
+        if needed > _SMALL:
+            check_memory(needed)
 
     @property
     def closed(self) -> bool:
@@ -113,15 +167,17 @@ class _CountedPages:
             going_on.append(_Column(sure=not going_on))
         for column in going_on:
             try:
-                for unpacked, values in column.look(data):
+                for unpacked, values, shared in column.look(data):
                     self._taken += unpacked + values * self._value_bytes
+                    if shared:
+                        self._taken += values * _LENGTH_BYTES
+                        self._longest = max(self._longest, min(values, self._rows) * unpacked)
             except ValueError:
                 if column.sure:
                     raise
             else:
                 self._columns[start + len(data)].append(column)
-        if self._taken > _SMALL:
-            check_memory(self._taken)
+        self.check()
 
 
 @dataclass
@@ -137,8 +193,11 @@ class _Column:
         """Whether the next byte begins a header."""
         return self.left == 0 and not self.begun
 
-    def look(self, data: bytes) -> Iterator[tuple[int, int]]:
-        """Yield the bytes, once unpacked, and the values of every page that begins in ``data``."""
+    def look(self, data: bytes) -> Iterator[tuple[int, int, bool]]:
+        """Yield of every page that begins in ``data`` what it is once unpacked.
+
+        Its bytes, its values, and whether its texts begin with parts of one another.
+        """
         data, self.begun = self.begun + data, b""
         at = self.left
         while at < len(data):
@@ -150,7 +209,7 @@ class _Column:
                 self.begun, at = data[at:], len(data)
                 break
             packed, unpacked, values = _sizes(header)
-            yield unpacked, values
+            yield unpacked, values, _shares_prefixes(header)
             at = end + packed
         self.left = at - len(data)
 
@@ -162,6 +221,11 @@ def _sizes(header: dict[int, Any]) -> tuple[int, int, int]:
     if not all(isinstance(number, int) and number >= 0 for number in numbers):
         raise ValueError("the header of a page has no sizes")
     return numbers[0], numbers[1], max(counts, default=0)
+
+
+def _shares_prefixes(header: dict[int, Any]) -> bool:
+    parts = ((header.get(kind), place) for kind, place in _KINDS.items())
+    return any(isinstance(p, dict) and p.get(at) == _SHARED_PREFIXES for p, at in parts)
 
 
 def _read_struct(data: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:

@@ -22,7 +22,7 @@ from sag_vicreg.artifacts.arrow_messages import ArrowMessages
 from sag_vicreg.artifacts.parquet_pages import read_batches
 from sag_vicreg.artifacts.runs import THUMBNAILS
 from sag_vicreg.door import check_memory
-from sag_vicreg.errors import InputError
+from sag_vicreg.errors import InputError, first_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,6 +83,12 @@ def find_files(where: str) -> tuple["FileSystem", list[str]]:
                 system = _few_attempts(system)
             except ValueError as error:
                 raise InputError(f"it is no address that can be read ({error})") from error
+            except OSError as error:  # asked for by its bucket's region alone
+                raise InputError(
+                    f"cannot be read ({first_line(error)}): name the region of the bucket, as "
+                    "?region=eu-west-1 behind the address, or a store of your own, as "
+                    "?endpoint_override=HOST:PORT"
+                ) from error
         else:
             system, path = LocalFileSystem(), Path(where).absolute().as_posix()
         parts = PurePosixPath(path).parts

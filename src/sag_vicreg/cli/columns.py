@@ -27,20 +27,25 @@ class Columns:
             "--vector-columns",
             "--vector-column",
             help="Columns that hold the vectors, where that is ambiguous: names with commas, "
-            "`dim_0:dim_127` or `'dim_*'`. Give it once for all files, or once per file.",
+            "`dim_0:dim_127` or `'dim_*'`. Give it once for all files, or once per file with '' "
+            "where it is plain.",
             metavar="NAMES",
         ),
     ] = None
     id_column: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column of ids, if not `id`. Give it once, or once per file.", metavar="NAME"
+            help="Column of ids, if not `id`. Give it once, or once per file where they differ, "
+            "with '' for `id`.",
+            metavar="NAME",
         ),
     ] = None
     label_column: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column of labels, if not `label`. Give it once, or once per file.", metavar="NAME"
+            help="Column of labels, if not `label`. Give it once, or once per file where they "
+            "differ, with '' for `label`.",
+            metavar="NAME",
         ),
     ] = None
 
@@ -66,7 +71,8 @@ class ColumnsWithText(Columns):
     ] = None
 
 
-def _for_each(name: str, given: list[str], count: int) -> list[str] | list[None]:
+def _for_each(name: str, given: list[str], count: int) -> list[str | None]:
+    """Return what an option says of each file; nothing of one for which it is empty."""
     from sag_vicreg.errors import InputError
 
     if not given:
@@ -76,4 +82,4 @@ def _for_each(name: str, given: list[str], count: int) -> list[str] | list[None]
             f"{len(given)} --{name.replace('_', '-')} for {count} inputs: "
             "give it once for all, or once for each in their order"
         )
-    return given * count if len(given) == 1 else given
+    return [said or None for said in (given * count if len(given) == 1 else given)]
