@@ -83,7 +83,10 @@ def find_files(where: str) -> tuple["FileSystem", list[str]]:
                 system = _few_attempts(system)
             except ValueError as error:
                 raise InputError(f"it is no address that can be read ({error})") from error
-            except OSError as error:  # asked for by its bucket's region alone
+            except OSError as error:
+                if not where.startswith("s3:"):
+                    raise
+                # Where an address says neither, Amazon is asked for the region of the bucket.
                 raise InputError(
                     f"cannot be read ({first_line(error)}): name the region of the bucket, as "
                     "?region=eu-west-1 behind the address, or a store of your own, as "
