@@ -10,20 +10,17 @@ import pytest
 from playwright.sync_api import Browser
 
 from sag_vicreg.artifacts import Embeddings, write_embeddings
-from sag_vicreg.report import build_report, maps
+from sag_vicreg.report import build_report
 from sag_vicreg.report.flow import WIDTH, draw_flow
 from sag_vicreg.structure.damage import shuffle_rows
+
+pytestmark = pytest.mark.usefixtures("quick_maps")
 
 RNG = np.random.default_rng(0)
 LABELS = np.repeat([f"class <{k}>" for k in range(5)], 30)
 OLD = 4 * np.eye(5, 8)[np.repeat(np.arange(5), 30)] + RNG.normal(size=(150, 8))
 NEW = shuffle_rows(OLD, 0.1, seed=1)
 IDS = np.array([f"id-{row}" for row in range(150)])
-
-
-@pytest.fixture(autouse=True)
-def _quick_maps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(maps, "project", lambda v, seed: np.asarray(v[:, :2], dtype=np.float32))
 
 
 def page(

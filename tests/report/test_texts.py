@@ -14,19 +14,16 @@ from typer.testing import CliRunner
 
 from sag_vicreg.artifacts import Embeddings, write_embeddings
 from sag_vicreg.cli import app
-from sag_vicreg.report import build_report, maps
+from sag_vicreg.report import build_report
 from sag_vicreg.structure.damage import shuffle_rows
+
+pytestmark = pytest.mark.usefixtures("quick_maps")
 
 RNG = np.random.default_rng(0)
 OLD = 4 * np.eye(5, 8)[np.repeat(np.arange(5), 30)] + RNG.normal(size=(150, 8))
 NEW = shuffle_rows(OLD, 0.1, seed=1)
 ATTACK = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 TEXTS = [f"topic {row // 30}, text {row} {ATTACK} \x1b[31m" for row in range(150)]
-
-
-@pytest.fixture(autouse=True)
-def _quick_maps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(maps, "project", lambda v, seed: np.asarray(v[:, :2], dtype=np.float32))
 
 
 def page(folder: Path, *vectors: np.ndarray) -> Path:
