@@ -372,5 +372,10 @@ def test_the_verdict_is_in_words(score: float, words: str) -> None:
         "50% of nearest neighbours shared"
     )
     assert words in said
+    assert "caution" not in said
+    unsure = replace(forest, reliability=(0.9, 0.12))
+    assert "; read with caution, for trees of one and the same set agree to only 0.12; 50%" in (
+        verdict(replace(found, forest=unsure), shared_neighbors=0.5)
+    )
     nothing = replace(forest, spearman=float("nan"))
     assert "do not repeat themselves" in verdict(replace(found, forest=nothing))

@@ -19,6 +19,8 @@ _PHRASES = (
 )
 # Below this, the closest one percent of pairs is worth a word of its own.
 _FINE, _LOST = 0.01, 0.1
+# Reliability below which the score, which is divided by it, comes with a caution.
+_UNSURE = 0.3
 
 
 def verdict(found: Comparison, *, shared_neighbors: float | None = None) -> str:
@@ -52,7 +54,14 @@ def _in_words(forest: "ForestSimilarity | TableSimilarity", what: str) -> str:
         if forest.spearman - fine > _LOST
         else ""
     )
+    least = min(forest.reliability)
+    caution = (
+        f"; read with caution, for trees of one and the same {what.removesuffix('s')} agree to "
+        f"only {least:.2f}"
+        if least < _UNSURE
+        else ""
+    )
     return (
         f"The {what} {phrase}: forest similarity {forest.spearman:.2f} "
-        f"({low:.2f} to {min(high, 1.0):.2f}){lost}"
+        f"({low:.2f} to {min(high, 1.0):.2f}){lost}{caution}"
     )
