@@ -75,14 +75,14 @@ def test_branches_of_several_classes_are_named_by_the_group_that_fills_them(tmp_
     rows = [f"{name},{groups.get(name[0], name)}/{name}" for name in sorted(set(labels))]
     (tmp_path / "tree.csv").write_text("\n".join(["class,path", *rows]))
     text = page(tmp_path, labels, hierarchy=str(tmp_path / "tree.csv")).read_text()
-    names = set(re.findall(r'class="flow-name">([^<]*)<', text))
+    names = set(re.findall(r'class="flow-name"><span>([^<]*)<', text))
     assert {"garden", "sky", "workshop"} <= {name.strip() for name in names}
     assert any(re.match(r"\s*e[xyz] \d+%, e[xyz] \d+%", name) for name in names)
 
 
 def test_without_labels_branches_are_named_by_their_centre(tmp_path: Path) -> None:
     text = page(tmp_path, None).read_text()
-    assert re.search(r'class="flow-name">like id-\d+', text)
+    assert re.search(r'class="flow-name"><span>like id-\d+', text)
     assert "Classes that moved most" not in text
     # The trees, too, are of branches with their counts, not of single rows.
     data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])

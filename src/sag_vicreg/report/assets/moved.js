@@ -15,9 +15,8 @@ function movedItem(item, size) {
 }
 
 function movedRow(item) {
-  // A text says more than a chip of it would.
-  const pictured = item.point !== null && hasPicture(item.point);
-  const lead = item.text && !pictured ? [] : [movedItem(item, 44)];
+  // Beside its name, a chip of the same words would say nothing.
+  const lead = item.point !== null && hasPicture(item.point) ? [movedItem(item, 44)] : [];
   const about = item.text ? [item.class, item.name] : item.class ? [item.name] : [];
   const own = element("td", {}, element("div", { class: "moved-item" }, ...lead,
     element("span", { class: item.text ? "moved-name text" : "moved-name" }, item.text ? shortenEnd(item.text, 160) : item.class ?? item.name,
