@@ -37,8 +37,9 @@ CODES = 2_048
 # Pearson's from benchmarks/results/clusters.json, which a test compares with this.
 _MEASURED = (
     "With the exact tree of the same rows such a tree correlated, over all pairs, to 0.999 "
-    "(hierarchical data, 100,000 rows), 0.559 (clustered, all equally far apart), 0.341 (CIFAR-100, "
-    "pixels) and 0.005 (uniform): where no split stands out, any single tree is one of many."
+    "(hierarchical data, 100,000 rows), 0.559 (clustered, all equally far apart), 0.341 "
+    "(CIFAR-100, pixels) and 0.005 (uniform): where no split stands out, any single tree is one of "
+    "many."
 )
 
 
