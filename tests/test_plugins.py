@@ -90,6 +90,16 @@ def test_a_method_and_a_dataset_train_resume_and_embed(install: Install, tmp_pat
     assert "Spread of classes" in shown
 
 
+def test_a_run_of_a_package_that_is_gone_names_it(install: Install, tmp_path: Path) -> None:
+    site = str(install())
+    recipe = load_recipe("shapes/attract").model_copy(update={"versions": {"outside-things": "1"}})
+    (tmp_path / "recipe.yaml").write_text(recipe.to_yaml())
+    assert load_recipe(tmp_path / "recipe.yaml") == recipe
+    sys.path.remove(site)
+    with pytest.raises(InputError, match=r"unknown method.*trained with outside-things: install"):
+        load_recipe(tmp_path / "recipe.yaml")
+
+
 def test_a_method_goes_with_our_datasets_and_a_dataset_with_our_methods(install: Install) -> None:
     install()
     ours = load_recipe("shapes/attract", scale="cpu")

@@ -11,7 +11,7 @@ from sag_vicreg.door import Kind, open_file
 from sag_vicreg.errors import InputError
 from sag_vicreg.recipes.packaged import packaged_recipe
 from sag_vicreg.recipes.problems import one_line
-from sag_vicreg.recipes.schema import Recipe
+from sag_vicreg.recipes.schema import VERSIONED, Recipe
 from sag_vicreg.recipes.yaml_text import merge, parse_option, parse_yaml
 
 RECIPE = Kind("a recipe in YAML", "mend it, or make it again by `sag-vicreg train`", 1 << 18)
@@ -62,7 +62,17 @@ def load_recipe(
     try:
         return Recipe.model_validate(content)
     except ValidationError as error:
-        raise InputError(f"recipe {name}: {one_line(error, Recipe)}") from None
+        problem = one_line(error, Recipe)
+        if problem.startswith("unknown "):
+            problem += _other_packages(content.get("versions"))
+        raise InputError(f"recipe {name}: {problem}") from None
+
+
+def _other_packages(versions: Any) -> str:
+    """Say which packages brought the method or the dataset of a run: they may be missing here."""
+    noted = versions if isinstance(versions, dict) else {}
+    others = ", ".join(str(name) for name in noted if name not in VERSIONED)
+    return f"; it was trained with {others}: install that" if others else ""
 
 
 def _read_file(path: Path, scale: str | None, default_scale: str) -> dict[str, Any]:

@@ -17,6 +17,9 @@ from sag_vicreg.recipes.datasets import DATASETS, dataset_names, find_dataset
 from sag_vicreg.recipes.method_sections import MethodSection, Positive, Range, Section, Share
 from sag_vicreg.recipes.patches import check_patches
 
+VERSIONED = ("sag-vicreg", "torch", "torchvision", "timm", "lightly", "lightning", "numpy")
+"""Packages whose versions a run notes, beside those that bring its method or dataset."""
+
 Momentum = Annotated[float, Field(ge=0, lt=1)]
 Names = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
 Indices = Annotated[tuple[int, ...], Field(strict=False, min_length=1)]

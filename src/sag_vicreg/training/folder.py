@@ -11,9 +11,8 @@ from sag_vicreg.recipes import (
     find_dataset,
     load_recipe,
 )
+from sag_vicreg.recipes.schema import VERSIONED
 from sag_vicreg.training.claim import LOCK
-
-_VERSIONED = ("sag-vicreg", "torch", "torchvision", "timm", "lightly", "lightning", "numpy")
 
 
 def check_folder(run: Run, recipe: Recipe, *, resume: bool) -> None:
@@ -49,7 +48,7 @@ def write_recipe(run: Run, recipe: Recipe) -> None:
     if not run.recipe.exists():
         for leftover in run.folder.glob(f".{run.recipe.stem}-*"):
             leftover.unlink()
-        versions = {name: importlib.metadata.version(name) for name in _VERSIONED}
+        versions = {name: importlib.metadata.version(name) for name in VERSIONED}
         versions |= METHOD_PLUGINS.version(recipe.method.name)
         dataset = find_dataset(recipe.dataset.name)
         versions |= {} if dataset is None else DATASET_PLUGINS.version(dataset.name)

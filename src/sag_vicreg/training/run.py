@@ -9,9 +9,10 @@ from pathlib import Path
 
 import lightning.pytorch as pl
 import torch
+from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.trainer.states import TrainerStatus
-from lightning.pytorch.utilities.exceptions import MisconfigurationException, SIGTERMException
+from lightning.pytorch.utilities.exceptions import SIGTERMException
 from timm.layers.norm_act import convert_sync_batchnorm
 from torch import nn
 
