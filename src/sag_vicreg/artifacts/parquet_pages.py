@@ -24,12 +24,11 @@ _MOST_DEPTH = 8
 # The fields for data, dictionaries and data of version 2, each with its number of values; and where
 # in each its encoding stands.
 _KINDS = {5: 2, 7: 2, 8: 4}
-# Encodings of texts that PyArrow does not read as dictionaries. In the first, number 7, a text says
-# how many letters it has in common with the one before.
-_DELTAS = ("DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY")
-_SHARED_PREFIXES = 7
-# Rows read at a time where there are such: each may be as long as all that its page holds.
-_SHARED_ROWS = 128
+# Encodings of texts that PyArrow does not read as dictionaries: lengths, then letters; and how many
+# letters a text has in common with the one before, then the rest.
+_DELTAS = (6, 7)
+# Rows read at a time where there are such: each may be as long as all that a page holds.
+_DELTA_ROWS = 64
 # Two lengths for every value of such a page; and how often its texts are in memory: decoded, as a
 # column, and as the dictionary of a column.
 _LENGTH_BYTES, _COPIES = 4 + 4, 3
@@ -59,30 +58,39 @@ def read_batches(
     flat = [field for field in chosen if not pa.types.is_nested(field.type)]
     fixed = (each.type.byte_width for each in flat if pa.types.is_fixed_size_binary(each.type))
     check_memory(rows * sum(fixed))
-    texts = {field.name for field in flat if _is_text(field.type)}
-    read = range(footer.num_row_groups) if groups is None else groups
-    encodings = _encodings(footer.metadata, texts, read)
-    delta = {name for name, found in encodings.items() if found & set(_DELTAS)}
-    if any(_DELTAS[0] in found for found in encodings.values()):
-        rows = min(rows, _SHARED_ROWS)
-    pages = _CountedPages(file, lists=len(flat) < len(chosen), rows=rows, texts=len(texts))
-    opened = pq.ParquetFile(
-        pages,
-        metadata=footer.metadata,
-        buffer_size=_BUFFER_BYTES,
-        pre_buffer=False,
-        page_checksum_verification=True,
-        read_dictionary=[field.name for field in flat if field.name not in delta],
-    )
-    for batch in opened.iter_batches(
-        rows, columns=list(columns), row_groups=groups, use_threads=use_threads
-    ):
-        pages.forget()
-        yield _folded(batch, delta)
-        pages.check()
+    texts = [field.name for field in flat if _is_text(field.type)]
+    done = 0
+    # Only headers of pages tell whether there are texts that are no dictionaries: PyArrow aborts
+    # where a footer that says so is damaged.
+    for folded in (True, False):
+        rows = rows if folded else min(rows, _DELTA_ROWS)
+        pages = _CountedPages(file, len(flat) < len(chosen), len(texts), rows, folded=folded)
+        opened = pq.ParquetFile(
+            pages,
+            metadata=footer.metadata,
+            buffer_size=_BUFFER_BYTES,
+            pre_buffer=False,
+            page_checksum_verification=True,
+            read_dictionary=[field.name for field in flat] if folded else [],
+        )
+        before = done
+        try:
+            for batch in opened.iter_batches(
+                rows, columns=list(columns), row_groups=groups, use_threads=use_threads
+            ):
+                pages.forget()
+                known, before = min(before, len(batch)), max(0, before - len(batch))
+                if known < len(batch):
+                    done += len(batch) - known
+                    yield batch if folded else _fold(batch.slice(known), texts)
+                pages.check()
+            return
+        except OSError:
+            if not folded or not pages.delta:
+                raise
 
 
-def _folded(batch: "pa.RecordBatch", names: Collection[str]) -> "pa.RecordBatch":
+def _fold(batch: "pa.RecordBatch", names: Collection[str]) -> "pa.RecordBatch":
     """Make dictionaries of texts that PyArrow could not read as such."""
     import pyarrow as pa
 
@@ -100,15 +108,6 @@ def _is_text(kind: "pa.DataType") -> bool:
     return any(test(kind) for test in (*tests, pa.types.is_large_binary))
 
 
-def _encodings(footer: Any, names: Collection[str], groups: Sequence[int]) -> dict[str, set[str]]:
-    """Return how the pages of columns are encoded, as the footer says."""
-    places = [k for k in range(footer.num_columns) if footer.schema.column(k).path in names]
-    found: dict[str, set[str]] = {name: set() for name in names}
-    for chunk in (footer.row_group(group).column(place) for group in groups for place in places):
-        found[chunk.path_in_schema] |= set(chunk.encodings)
-    return found
-
-
 class _CountedPages:
     """A parquet file that refuses to hand over pages that would not fit into memory.
 
@@ -116,11 +115,12 @@ class _CountedPages:
     begin one, with the header of a page.
     """
 
-    def __init__(self, file: Any, *, lists: bool, rows: int, texts: int) -> None:
+    def __init__(self, file: Any, lists: bool, texts: int, rows: int, *, folded: bool) -> None:
         self._file = file
-        # Of a batch, and columns that may be texts.
-        self._rows, self._texts = rows, texts
+        # How many texts a batch has, and whether PyArrow reads them as dictionaries.
+        self._batch_texts, self._folded = texts * rows, folded
         self._longest = 0
+        self.delta = False
         # Without lists, a column is unpacked as far as a batch needs; a list, to its end.
         self._value_bytes = _LISTED_BYTES if lists else 0
         self._taken = 0
@@ -132,8 +132,8 @@ class _CountedPages:
 
     def check(self) -> None:
         """Refuse to go on where the next batch would not fit into memory."""
-        # A batch has so many texts, wherever its pages end: each as long as its page, at most.
-        needed = self._taken + _COPIES * self._texts * self._longest
+        # A text is as long as its page, at most.
+        needed = self._taken + _COPIES * self._batch_texts * self._longest
         if needed > _SMALL:
             check_memory(needed)
 
@@ -167,11 +167,13 @@ class _CountedPages:
             going_on.append(_Column(sure=not going_on))
         for column in going_on:
             try:
-                for unpacked, values, shared in column.look(data):
+                for unpacked, values, delta in column.look(data):
                     self._taken += unpacked + values * self._value_bytes
-                    if shared:
+                    if delta:
+                        self.delta = True
                         self._taken += values * _LENGTH_BYTES
-                        self._longest = max(self._longest, min(values, self._rows) * unpacked)
+                    if not self._folded:
+                        self._longest = max(self._longest, unpacked)
             except ValueError:
                 if column.sure:
                     raise
@@ -196,7 +198,7 @@ class _Column:
     def look(self, data: bytes) -> Iterator[tuple[int, int, bool]]:
         """Yield of every page that begins in ``data`` what it is once unpacked.
 
-        Its bytes, its values, and whether its texts begin with parts of one another.
+        Its bytes, its values, and whether they are texts that PyArrow reads as no dictionary.
         """
         data, self.begun = self.begun + data, b""
         at = self.left
@@ -209,7 +211,7 @@ class _Column:
                 self.begun, at = data[at:], len(data)
                 break
             packed, unpacked, values = _sizes(header)
-            yield unpacked, values, _shares_prefixes(header)
+            yield unpacked, values, _is_delta(header)
             at = end + packed
         self.left = at - len(data)
 
@@ -223,9 +225,9 @@ def _sizes(header: dict[int, Any]) -> tuple[int, int, int]:
     return numbers[0], numbers[1], max(counts, default=0)
 
 
-def _shares_prefixes(header: dict[int, Any]) -> bool:
+def _is_delta(header: dict[int, Any]) -> bool:
     parts = ((header.get(kind), place) for kind, place in _KINDS.items())
-    return any(isinstance(p, dict) and p.get(at) == _SHARED_PREFIXES for p, at in parts)
+    return any(isinstance(p, dict) and p.get(at) in _DELTAS for p, at in parts)
 
 
 def _read_struct(data: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
