@@ -17,7 +17,7 @@ TREE = load_hierarchy("cifar100")
 @pytest.mark.filterwarnings("ignore:Graph is not fully connected")
 def test_scikit_learn_agrees_and_everything_is_reported(tmp_path) -> None:
     out = tmp_path / "evaluation.json"
-    sizes = ["--points", "500", "--queries", "100", "--rand-points", "400", "--repeats", "1"]
+    sizes = ["--points", "1000", "--queries", "200", "--rand-points", "500", "--repeats", "1"]
     result = CliRunner().invoke(app, ["evaluation", *sizes, "--out", str(out)])
     assert result.exit_code == 0, result.output
     found = json.loads(out.read_text())
