@@ -52,13 +52,13 @@ class Whole:
 
     about: str
     cards: tuple[Card, ...]
-    outlines: tuple["Outline", ...]
+    outlines: tuple["TreeOutline", ...]
     sentence: str = ""
     card: FlowCard | None = None
 
 
 @dataclass(frozen=True)
-class Outline:
+class TreeOutline:
     """The branches of one table's tree, the root first; those of a branch stand side by side.
 
     Attributes
@@ -170,7 +170,7 @@ def _outline(
     tree: ClusterTree,
     labels: tuple[tuple[str, ...], Codes] | None,
     passes: Passes,
-) -> Outline:
+) -> TreeOutline:
     listed = tree.outline()
     nodes = [node for node, _ in listed]
     middle = central_rows(table, tree.clusters, passes)
@@ -185,7 +185,7 @@ def _outline(
     else:
         names = label_names(tree, *labels, nodes)
     first = listed[0][1]
-    return Outline(
+    return TreeOutline(
         name=name,
         nodes=tuple(nodes),
         parts=tuple(parts for _, parts in listed),
@@ -215,7 +215,7 @@ def label_names(
     return named
 
 
-def _card(old: Outline, new: Outline, counts: Ints) -> FlowCard:
+def _card(old: TreeOutline, new: TreeOutline, counts: Ints) -> FlowCard:
     sides = old, new
 
     def node(side: int, bar: Bar) -> Node:
@@ -233,7 +233,7 @@ def _colors(bars: Sequence[Bar]) -> tuple[str, ...]:
     return tuple(bar.color for bar in sorted(bars, key=lambda bar: bar.branch or 0))
 
 
-def _sentence(old: Outline) -> str:
+def _sentence(old: TreeOutline) -> str:
     """Count the largest branches, and their rows, by what became of them."""
     rows: dict[str, list[int]] = {}
     for place in old.parts[0]:
