@@ -2,6 +2,7 @@ import gc
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -26,6 +27,14 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     monkeypatch.setenv("SAG_VICREG_CACHE", str(shared / "cache"))
+
+
+@pytest.fixture
+def quick_maps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """UMAP has its own tests; elsewhere its compilation, anew in every process, is spared."""
+    monkeypatch.setattr(
+        "sag_vicreg.report.maps.project", lambda v, seed: np.asarray(v[:, :2], dtype=np.float32)
+    )
 
 
 def _real(name: str) -> Path:

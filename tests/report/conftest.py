@@ -4,12 +4,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
 from made_runs import write_run
-from sag_vicreg.report import maps
 
 
 @pytest.fixture(scope="session")
@@ -20,12 +18,6 @@ def four_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for half in ("first", "second"):
             write_run(folder / f"{method}-{half}", method, half, noise=noise)
     return folder
-
-
-@pytest.fixture
-def quick_maps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """UMAP has its own test; elsewhere its compilation is spared."""
-    monkeypatch.setattr(maps, "project", lambda v, seed: np.asarray(v[:, :2], dtype=np.float32))
 
 
 @pytest.fixture(scope="session")
