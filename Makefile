@@ -11,11 +11,10 @@ RESULTS := benchmarks/results
 demo: $(INSTALLED)
 	$(BIN)/sag-vicreg demo --out demo
 
-# Processes of one thread each: tests are many and small, and threads waiting for each other cost more
-# than they bring. One more than there are cores, as a fifth of a test's time is waiting for a browser or
-# a process it started. A file's tests stay together, as they share what they trained.
+# A process a core, each of one thread: tests are many and small, and threads waiting for each other
+# cost more than they bring. A file's tests stay together, as they share what they trained.
 test: lint types
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $$(getconf _NPROCESSORS_ONLN) --dist loadfile
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
