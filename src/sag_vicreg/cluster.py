@@ -4,14 +4,14 @@ Every worker must see the files under the same paths, and have this package inst
 is lost takes nothing with it: its tasks run again elsewhere, and give what they would have given.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 from sag_vicreg.errors import InputError
 from sag_vicreg.machine import thread_count
-from sag_vicreg.passes import Passes
+from sag_vicreg.passes import Passes, in_order
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -27,27 +27,15 @@ class ClusterPasses(Passes):
         self._client = client
 
     def _results(self, task: Callable[[T], R], items: list[T]) -> Iterator[R]:
-        waiting: deque[Any] = deque()
+        from distributed import KilledWorker
+
         try:
-            for item in items:
-                waiting.append(self._client.submit(task, item, pure=False))
-                if len(waiting) > 2 * self.count:
-                    yield _result(waiting.popleft())
-            while waiting:
-                yield _result(waiting.popleft())
-        finally:
-            self._client.cancel(list(waiting))
-
-
-def _result(future: Any) -> Any:
-    from distributed import KilledWorker
-
-    try:
-        return future.result()
-    except KilledWorker as error:
-        raise InputError(
-            "workers of the cluster died again and again at one task: give them more memory"
-        ) from error
+            submit = partial(self._client.submit, task, pure=False)
+            yield from in_order(submit, items, 2 * self.count)
+        except KilledWorker as error:
+            raise InputError(
+                "workers of the cluster died again and again at one task: give them more memory"
+            ) from error
 
 
 @contextmanager

@@ -7,7 +7,8 @@ the same bits on one thread, on many and on other machines.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from sag_vicreg.machine import thread_count
 from sag_vicreg.progress import track
@@ -41,13 +42,22 @@ class Passes:
             yield from map(task, items)
             return
         with ThreadPoolExecutor(self.count) as pool:
-            waiting: deque[Callable[[], R]] = deque()
-            try:
-                for item in items:
-                    waiting.append(pool.submit(task, item).result)
-                    if len(waiting) > self.count:
-                        yield waiting.popleft()()
-                while waiting:
-                    yield waiting.popleft()()
-            finally:
-                pool.shutdown(cancel_futures=True)
+            yield from in_order(partial(pool.submit, task), items, self.count)
+
+
+def in_order(submit: Callable[[T], Any], items: Iterable[T], most: int) -> Iterator[Any]:
+    """Yield what the future of each item results in, with at most so many more under way.
+
+    Futures nobody waits for any longer are cancelled.
+    """
+    waiting: deque[Any] = deque()
+    try:
+        for item in items:
+            waiting.append(submit(item))
+            if len(waiting) > most:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()

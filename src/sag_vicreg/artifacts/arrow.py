@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from sag_vicreg.artifacts.arrow_messages import ArrowMessages
+from sag_vicreg.artifacts.arrow_messages import ArrowMessages, open_ipc
 from sag_vicreg.artifacts.columns import IDS, LABELS, ColumnNames, brief
 from sag_vicreg.artifacts.parquet_pages import read_batches
 from sag_vicreg.door import check_memory, parse_json
@@ -106,16 +106,11 @@ def with_others(read: "pa.Table", schema: "pa.Schema") -> "pa.Table":
 
 def ipc_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
     """Read Feather or Arrow IPC, the form for files or the form for streams."""
-    import pyarrow as pa
-
-    start = file.read(6)
-    file.seek(0)
-    if start.startswith(b"FEA1"):
+    if file.read(4) == b"FEA1":
         raise InputError("it is Feather of version 1, which nothing writes now: save it again")
     messages = ArrowMessages(file)
     check_memory(messages.size_of_dictionaries() + sum(map(messages.size, range(len(messages)))))
-    file.seek(0)
-    with (pa.ipc.open_file if messages.is_file else pa.ipc.open_stream)(file) as opened:
+    with open_ipc(file, messages) as opened:
         table = opened.read_all()
     table.validate(full=True)
     return table

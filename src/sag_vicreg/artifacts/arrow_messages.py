@@ -128,6 +128,14 @@ class ArrowMessages:
         return size if unpacked == -1 else int(unpacked)  # -1: stored as it is
 
 
+def open_ipc(file: Any, messages: ArrowMessages) -> Any:
+    """Open a file or stream with PyArrow, once its messages are known."""
+    import pyarrow as pa
+
+    file.seek(0)
+    return (pa.ipc.open_file if messages.is_file else pa.ipc.open_stream)(file)
+
+
 @dataclass(frozen=True)
 class _Table:
     """A table of a flatbuffer: fields by number, each present or not."""

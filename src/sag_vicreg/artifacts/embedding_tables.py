@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,10 @@ from sag_vicreg.artifacts.id_hashes import Hashes, hash_ids, hash_positions
 from sag_vicreg.artifacts.table_files import (
     SUFFIXES,
     Piece,
-    TableFormat,
+    TableParts,
     find_files,
     one_line,
+    open_parts,
 )
 from sag_vicreg.artifacts.tables import (
     as_text,
@@ -68,7 +69,6 @@ class EmbeddingTable:
     id_column: str | None
     label_column: str | None
     vector_columns: tuple[str, ...]
-    suffix: str
     system: "FileSystem"
     dtype: np.dtype[Any]
 
@@ -92,8 +92,7 @@ class EmbeddingTable:
         if by_position or self.id_column is None:
             with one_line(piece.path):  # the number of rows is only said so far
                 check_memory(8 * piece.rows * (len(seeds) + 1))
-            stop = piece.start + piece.rows
-            return tuple(hash_positions(piece.start, stop, seed=seed) for seed in seeds)
+            return tuple(hash_positions(piece.start, piece.stop, seed=seed) for seed in seeds)
         parts = [[hash_ids(ids, seed=seed) for seed in seeds] for ids in self.ids(piece)]
         return tuple(np.concatenate(of_seed) for of_seed in zip(*parts, strict=True))
 
@@ -101,18 +100,16 @@ class EmbeddingTable:
         """Read the ids of a piece as text, some at a time."""
         if self.id_column is None:
             raise InputError(f"{self.name} has no ids: name their column by --id-column")
-        for _, table in self._read(piece, (self.id_column,), _ID_ROWS):
-            with one_line(piece.path):
-                ids = as_text(table, self.id_column).combine_chunks()
-            yield ids
+        with one_line(piece.path):
+            for _, table in self._read(piece, (self.id_column,), _ID_ROWS):
+                yield as_text(table, self.id_column).combine_chunks()
 
     def labels(self, piece: Piece) -> Iterator[npt.NDArray[Any]]:
         """Read the labels of a piece, numbers or texts, some at a time."""
         assert self.label_column is not None
-        for _, table in self._read(piece, (self.label_column,), _ID_ROWS):
-            with one_line(piece.path):
-                labels = label_array(table, self.label_column)
-            yield labels
+        with one_line(piece.path):
+            for _, table in self._read(piece, (self.label_column,), _ID_ROWS):
+                yield label_array(table, self.label_column)
 
     def blocks(
         self, piece: Piece, *, finite: bool = True
@@ -122,33 +119,30 @@ class EmbeddingTable:
         Unless they must be ``finite``, NaN and infinity are handed on.
         """
         rows = max(1, BLOCK_BYTES // max(1, self.row_bytes))
-        for start, table in self._read(piece, self.vector_columns, rows):
-            with one_line(piece.path):
-                vectors = self._vectors(table, piece, start, finite=finite)
-            yield start, vectors
+        with one_line(piece.path):
+            for start, table in self._read(piece, self.vector_columns, rows):
+                vectors = vectors_of(
+                    table, list(map(table.column_names.index, self.vector_columns))
+                )
+                _check_dimensions(vectors.shape[1], self.dimensions, self.pieces[0].path)
+                if finite and not (sound := np.isfinite(vectors).all(axis=1)).all():
+                    row = start - piece.start + int(np.argmin(sound))
+                    raise InputError(
+                        f"row {row} of part {piece.part} holds NaN or infinity; remove or repair it"
+                    )
+                yield start, vectors
 
-    def take(self, piece: Piece, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """Return some rows of a piece, by their ascending numbers in the whole table."""
-        found = [np.empty((0, self.dimensions), self.dtype)]
-        if len(rows):
-            found = [
-                vectors[rows[(rows >= start) & (rows < start + len(vectors))] - start]
-                for start, vectors in self.blocks(piece)
-            ]
-        taken: npt.NDArray[Any] = np.concatenate(found)
-        return taken
+    def vectors(self, piece: Piece) -> Iterator[npt.NDArray[Any]]:
+        """Read the vectors of a piece, some at a time."""
+        return (vectors for _, vectors in self.blocks(piece))
 
     def id_of(self, row: int) -> str:
         """Return the id of one row, for a message."""
         if self.id_column is None:
             return str(row)
         piece = self._piece_of(row)
-        before = piece.start
-        for ids in self.ids(piece):
-            if row < before + len(ids):
-                return str(ids[row - before].as_py())
-            before += len(ids)
-        raise InputError(f"{self.name} has no row {row}")
+        ids = chain.from_iterable(self.ids(piece))
+        return str(next(islice(ids, row - piece.start, None)))
 
     def place_of(self, row: int) -> str:
         """Say where a row is: its number in its file, and which file that is."""
@@ -159,13 +153,13 @@ class EmbeddingTable:
         return f"{row - first:,} of {name if len(alike) == 1 else path}"
 
     def _piece_of(self, row: int) -> Piece:
-        return next(p for p in self.pieces if p.start <= row < p.start + p.rows)
+        return next(piece for piece in self.pieces if piece.start <= row < piece.stop)
 
     def whole(self) -> Embeddings:
         """Read everything: for a table that is small after all."""
         check_memory(2 * self.rows * self.row_bytes)
-        every = [x for piece in self.pieces for _, x in self.blocks(piece)]
-        vectors = as_floats(np.concatenate(every))
+        every = chain.from_iterable(map(self.vectors, self.pieces))
+        vectors = as_floats(np.concatenate(list(every)))
         if self.id_column is None:
             return Embeddings(vectors)
         texts = [
@@ -178,32 +172,18 @@ class EmbeddingTable:
     ) -> "Iterator[tuple[int, pa.Table]]":
         import pyarrow as pa
 
-        seen = 0
-        with one_line(piece.path):
-            source = SUFFIXES[self.suffix](self.system)
-            for batch in source.read(piece.path, piece.part, columns, rows):
+        start = piece.start
+        with open_parts(self.system, piece.path) as file:
+            for batch in file.read(piece.part, columns, rows):
                 batch.validate(full=True)
-                yield piece.start + seen, pa.Table.from_batches([batch])
-                seen += batch.num_rows
-            pa.default_memory_pool().release_unused()
-            if seen != piece.rows:
-                raise InputError(
-                    f"{piece.rows:,} rows became {seen:,} while it was read: keep the files as "
-                    "they are until the command ends"
-                )
-
-    def _vectors(
-        self, table: "pa.Table", piece: Piece, start: int, *, finite: bool
-    ) -> npt.NDArray[Any]:
-        vectors = vectors_of(table, [table.column_names.index(c) for c in self.vector_columns])
-        if vectors.shape[1] != self.dimensions:
-            raise _other_dimensions(vectors.shape[1], self.dimensions, self.pieces[0].path)
-        if finite and not (sound := np.isfinite(vectors).all(axis=1)).all():
-            row = start - piece.start + int(np.argmin(sound))
+                yield start, pa.Table.from_batches([batch])
+                start += batch.num_rows
+        pa.default_memory_pool().release_unused()
+        if start != piece.stop:
             raise InputError(
-                f"row {row} of part {piece.part} holds NaN or infinity; remove or repair it"
+                f"{piece.rows:,} rows became {start - piece.start:,} while it was read: keep the "
+                "files as they are until the command ends"
             )
-        return vectors
 
 
 def room_beside_reading(memory: int, threads: int) -> int:
@@ -249,38 +229,36 @@ def open_table(where: Path | str, *, names: ColumnNames | None = None) -> Embedd
         raise InputError(
             f"cannot read {name} by pieces: the name must end in {', '.join(SUFFIXES)}"
         )
-    source = SUFFIXES[suffixes[0]](system)
-    pieces = _pieces(source, paths)
+    pieces = _pieces(system, paths)
     if not pieces:
         raise InputError(f"{name}: there are no rows")
     first = pieces[0]
-    with one_line(first.path):
-        identity, label, vectors, sample = _columns(source, first, names)
+    with one_line(first.path), open_parts(system, first.path) as file:
+        identity, label, vectors, sample = _columns(file, first.part, names)
     for path in paths:
-        with one_line(path):
-            schema = source.schema(path)
+        with one_line(path), open_parts(system, path) as file:
+            schema = file.schema()
             _check_columns(schema, identity, vectors, sample.shape[1], first.path)
         label = label if label in schema.names else None
     return EmbeddingTable(
         name=name,
-        rows=sum(piece.rows for piece in pieces),
+        rows=pieces[-1].stop,
         dimensions=sample.shape[1],
         pieces=tuple(pieces),
         id_column=identity,
         label_column=label,
         vector_columns=vectors,
-        suffix=suffixes[0],
         system=system,
         dtype=sample.dtype,
     )
 
 
-def _pieces(source: TableFormat, paths: list[str]) -> list[Piece]:
+def _pieces(system: "FileSystem", paths: list[str]) -> list[Piece]:
     pieces: list[Piece] = []
     start = 0
     for path in paths:
-        with one_line(path):
-            for part, rows in enumerate(source.parts(path)):
+        with one_line(path), open_parts(system, path) as file:
+            for part, rows in enumerate(file.rows()):
                 if rows < 0:
                     raise ValueError(f"part {part} has {rows} rows")
                 if rows:
@@ -290,17 +268,16 @@ def _pieces(source: TableFormat, paths: list[str]) -> list[Piece]:
 
 
 def _columns(
-    source: TableFormat, piece: Piece, names: ColumnNames
+    file: TableParts, part: int, names: ColumnNames
 ) -> tuple[str | None, str | None, tuple[str, ...], npt.NDArray[Any]]:
     """Return the columns of ids, labels and vectors, and some vectors, from the first rows."""
     import pyarrow as pa
 
-    schema = source.schema(piece.path)
+    schema = file.schema()
     if len(set(schema.names)) < len(schema.names):
         raise InputError("several columns have one name: give each its own")
-    wanted = candidates(schema, names)
-    batches = list(islice(source.read(piece.path, piece.part, wanted, _FIRST_ROWS), 1))
-    table = with_others(pa.Table.from_batches(batches), schema)
+    first = list(islice(file.read(part, candidates(schema, names), _FIRST_ROWS), 1))
+    table = with_others(pa.Table.from_batches(first), schema)
     table.validate(full=True)
     identity, label, places = find_columns(table, names)
     vectors = tuple(table.column_names[place] for place in places)
@@ -320,12 +297,13 @@ def _check_columns(
         if column not in schema.names:
             raise InputError(f"there is no column '{column}', which {first} has")
     kind = schema.field(vectors[0]).type
-    if pa.types.is_fixed_size_list(kind) and kind.list_size != d:
-        raise _other_dimensions(kind.list_size, d, first)
+    if pa.types.is_fixed_size_list(kind):
+        _check_dimensions(kind.list_size, d, first)
 
 
-def _other_dimensions(found: int, expected: int, first: str) -> InputError:
-    return InputError(
-        f"its vectors have {found} dimensions and those of {first} have {expected}: keep the "
-        "embeddings of one model in one folder"
-    )
+def _check_dimensions(found: int, expected: int, first: str) -> None:
+    if found != expected:
+        raise InputError(
+            f"its vectors have {found} dimensions and those of {first} have {expected}: keep the "
+            "embeddings of one model in one folder"
+        )

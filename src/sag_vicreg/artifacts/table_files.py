@@ -12,13 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from sag_vicreg.artifacts.arrays import map_npy
-from sag_vicreg.artifacts.arrow_messages import ArrowMessages
+from sag_vicreg.artifacts.arrow_messages import ArrowMessages, open_ipc
 from sag_vicreg.artifacts.parquet_pages import read_batches
 from sag_vicreg.artifacts.runs import THUMBNAILS
 from sag_vicreg.door import check_memory
@@ -44,6 +43,11 @@ class Piece:
     part: int
     start: int
     rows: int
+
+    @property
+    def stop(self) -> int:
+        """The row after the last."""
+        return self.start + self.rows
 
 
 @contextmanager
@@ -158,141 +162,123 @@ def _is_data(path: PurePosixPath) -> bool:
     return path.suffix.lower() in SUFFIXES and not hidden and path.name != THUMBNAILS
 
 
-class TableFormat:
-    """How one format is cut into pieces and read; made on the machine that reads."""
+class TableParts(Protocol):
+    """An open file of one format, cut into parts."""
 
-    def __init__(self, system: "FileSystem") -> None:
-        self.system = system
+    def rows(self) -> list[int]:
+        """Return the rows of each part."""
 
-    def parts(self, path: str) -> list[int]:
-        """Return the rows of each part of a file."""
-        raise NotImplementedError
+    def schema(self) -> "pa.Schema":
+        """Return the columns."""
 
-    def schema(self, path: str) -> "pa.Schema":
-        """Return the columns of a file."""
-        raise NotImplementedError
-
-    def read(
-        self, path: str, part: int, columns: Sequence[str], rows: int
-    ) -> "Iterator[pa.RecordBatch]":
+    def read(self, part: int, columns: Sequence[str], rows: int) -> "Iterator[pa.RecordBatch]":
         """Read some columns of a part, at most so many rows at a time."""
-        raise NotImplementedError
 
 
-class ParquetFormat(TableFormat):
-    """Row groups."""
+class ParquetParts:
+    """Row groups, each decoded as it is read."""
 
-    def parts(self, path: str) -> list[int]:
+    def __init__(self, source: Any, path: str) -> None:
+        self._source = source
+
+    def rows(self) -> list[int]:
         """Return the rows of each row group."""
         import pyarrow.parquet as pq
 
-        with self.system.open_input_file(path) as source:
-            metadata = pq.read_metadata(source)
-            return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+        metadata = pq.read_metadata(self._source)
+        return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
 
-    def schema(self, path: str) -> "pa.Schema":
+    def schema(self) -> "pa.Schema":
         """Read the columns off the file's footer."""
         import pyarrow.parquet as pq
 
-        with self.system.open_input_file(path) as source:
-            return pq.read_schema(source)
+        return pq.read_schema(self._source)
 
-    def read(
-        self, path: str, part: int, columns: Sequence[str], rows: int
-    ) -> "Iterator[pa.RecordBatch]":
-        """Decode a row group as it is read."""
-        with self.system.open_input_file(path) as source:
-            yield from read_batches(source, columns, rows, groups=[part], use_threads=False)
+    def read(self, part: int, columns: Sequence[str], rows: int) -> "Iterator[pa.RecordBatch]":
+        """Decode a row group."""
+        return read_batches(self._source, columns, rows, groups=[part], use_threads=False)
 
 
-class ArrowFormat(TableFormat):
+class ArrowParts:
     """Record batches of the file format; a stream, which cannot be entered, is a single part."""
 
-    def parts(self, path: str) -> list[int]:
+    def __init__(self, source: Any, path: str) -> None:
+        self._source = source
+        self._messages = ArrowMessages(source)
+
+    def rows(self) -> list[int]:
         """Return the rows of each record batch."""
-        with self.system.open_input_file(path) as source:
-            messages = ArrowMessages(source)
-            rows = [messages.rows(number) for number in range(len(messages))]
-            if not messages.is_file:
-                return [sum(rows)]
-            opened = self._open(source, messages)
-            # A batch without rows is never read again: Arrow tells an empty one from a damaged one.
-            return [n or opened.get_batch(number).num_rows for number, n in enumerate(rows)]
+        rows = [self._messages.rows(number) for number in range(len(self._messages))]
+        if not self._messages.is_file:
+            return [sum(rows)]
+        opened = open_ipc(self._source, self._messages)
+        # A batch without rows is never read again: Arrow tells an empty one from a damaged one.
+        return [n or opened.get_batch(number).num_rows for number, n in enumerate(rows)]
 
-    def schema(self, path: str) -> "pa.Schema":
+    def schema(self) -> "pa.Schema":
         """Read the columns off the file's header."""
-        with self.system.open_input_file(path) as source:
-            return self._open(source, ArrowMessages(source)).schema
+        return open_ipc(self._source, self._messages).schema
 
-    def read(
-        self, path: str, part: int, columns: Sequence[str], rows: int
-    ) -> "Iterator[pa.RecordBatch]":
+    def read(self, part: int, columns: Sequence[str], rows: int) -> "Iterator[pa.RecordBatch]":
         """Slice a record batch."""
-        with self.system.open_input_file(path) as source:
-            messages = ArrowMessages(source)
-            numbers = [part] if messages.is_file else range(len(messages))
-            largest = max(map(messages.size, numbers), default=0)
-            check_memory(messages.size_of_dictionaries() + largest)
-            opened = self._open(source, messages)
-            for batch in [opened.get_batch(part)] if messages.is_file else opened:
-                chosen = batch.select(columns)
-                for start in range(0, chosen.num_rows, rows):
-                    yield chosen.slice(start, rows)
-
-    @staticmethod
-    def _open(source: Any, messages: ArrowMessages) -> Any:
-        import pyarrow as pa
-
-        source.seek(0)
-        return (pa.ipc.open_file if messages.is_file else pa.ipc.open_stream)(source)
+        messages = self._messages
+        numbers = [part] if messages.is_file else range(len(messages))
+        largest = max(map(messages.size, numbers), default=0)
+        check_memory(messages.size_of_dictionaries() + largest)
+        opened = open_ipc(self._source, messages)
+        for batch in [opened.get_batch(part)] if messages.is_file else opened:
+            chosen = batch.select(columns)
+            for start in range(0, chosen.num_rows, rows):
+                yield chosen.slice(start, rows)
 
 
-class NpyFormat(TableFormat):
+class NpyParts:
     """Rows of one array, mapped into memory; to those who read, a table of one column."""
 
-    def parts(self, path: str) -> list[int]:
-        """Return the rows of each part, of equal size but the last."""
-        n, size = len(self._map(path)), self._part_rows(path)
-        return [min(size, n - start) for start in range(0, n, size)]
-
-    def schema(self, path: str) -> "pa.Schema":
-        """Describe the one column."""
-        import pyarrow as pa
-
-        array = self._map(path)
-        kind = pa.from_numpy_dtype(array.dtype)
-        return pa.schema([(_VECTOR, pa.list_(kind, array.shape[1]))])
-
-    def read(
-        self, path: str, part: int, columns: Sequence[str], rows: int
-    ) -> "Iterator[pa.RecordBatch]":
-        """Wrap rows of the map; nothing is copied."""
-        import pyarrow as pa
-
-        array, size = self._map(path), self._part_rows(path)
-        for start in range(part * size, min((part + 1) * size, len(array)), rows):
-            block = array[start : min(start + rows, (part + 1) * size)]
-            flat = np.ascontiguousarray(block, block.dtype.newbyteorder("=")).reshape(-1)
-            vectors = pa.FixedSizeListArray.from_arrays(pa.array(flat), array.shape[1])
-            yield pa.record_batch([vectors], names=[_VECTOR])
-
-    def _map(self, path: str) -> npt.NDArray[Any]:
+    def __init__(self, source: Any, path: str) -> None:
         array = map_npy(Path(path))
         if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "fiu":
             raise InputError(
                 f"{array.dtype} of shape {array.shape}: expected numbers on two axes, rows and "
                 "dimensions"
             )
-        return array
+        self._array = array
+        self._part_rows = max(1, _NPY_PIECE_BYTES // (array.shape[1] * array.itemsize))
 
-    def _part_rows(self, path: str) -> int:
-        array = self._map(path)
-        return int(max(1, _NPY_PIECE_BYTES // (array.shape[1] * array.itemsize)))
+    def rows(self) -> list[int]:
+        """Return the rows of each part, of equal size but the last."""
+        n, size = len(self._array), self._part_rows
+        return [min(size, n - start) for start in range(0, n, size)]
+
+    def schema(self) -> "pa.Schema":
+        """Describe the one column."""
+        import pyarrow as pa
+
+        kind = pa.from_numpy_dtype(self._array.dtype)
+        return pa.schema([(_VECTOR, pa.list_(kind, self._array.shape[1]))])
+
+    def read(self, part: int, columns: Sequence[str], rows: int) -> "Iterator[pa.RecordBatch]":
+        """Wrap rows of the map; nothing is copied."""
+        import pyarrow as pa
+
+        vectors = self._array[part * self._part_rows : (part + 1) * self._part_rows]
+        for start in range(0, len(vectors), rows):
+            block = vectors[start : start + rows]
+            flat = np.ascontiguousarray(block, block.dtype.newbyteorder("=")).reshape(-1)
+            column = pa.FixedSizeListArray.from_arrays(pa.array(flat), block.shape[1])
+            yield pa.record_batch([column], names=[_VECTOR])
 
 
-SUFFIXES: dict[str, Callable[["FileSystem"], TableFormat]] = {
-    ".parquet": ParquetFormat,
-    ".arrow": ArrowFormat,
-    ".feather": ArrowFormat,
-    ".npy": NpyFormat,
+SUFFIXES: dict[str, Callable[[Any, str], TableParts]] = {
+    ".parquet": ParquetParts,
+    ".arrow": ArrowParts,
+    ".feather": ArrowParts,
+    ".npy": NpyParts,
 }
+
+
+@contextmanager
+def open_parts(system: "FileSystem", path: str) -> Iterator[TableParts]:
+    """Open a file for the time of a ``with`` block, on the machine that reads it."""
+    with system.open_input_file(path) as source:
+        yield SUFFIXES[PurePosixPath(path).suffix.lower()](source, path)

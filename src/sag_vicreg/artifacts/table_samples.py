@@ -1,9 +1,8 @@
 """Some rows of tables that are not held: by their numbers, or the same random items of several."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -88,8 +87,7 @@ def _choose(
     for piece, (ranks, rows, hashes) in zip(table.pieces, every, strict=True):
         found.append((ranks, rows))
         if partitions is not None:
-            rows_here = np.arange(piece.start, piece.start + piece.rows)
-            partitions.add(hashes[0], hashes[1], rows_here)
+            partitions.add(hashes[0], hashes[1], np.arange(piece.start, piece.stop))
     ranks, rows = (np.concatenate(column) for column in zip(*found, strict=True))
     return rows[np.argsort(ranks, kind="stable")[:items]]
 
@@ -105,54 +103,48 @@ def _candidates(
 
 def gather(table: EmbeddingTable, rows: Ints, passes: Passes) -> Vectors:
     """Read some rows of the table in one pass; return them in the order asked for."""
-    ascending = np.argsort(rows)
     found = np.empty((len(rows), table.dimensions), table.dtype)
+    return _fill(found, rows, table, table.vectors, passes, bar=f"rows of {table.name}")
+
+
+def ids_of(table: EmbeddingTable, rows: Ints, passes: Passes) -> npt.NDArray[np.str_]:
+    """Read the ids of some rows in one pass; return them in the order asked for."""
+    return _fill(np.empty(len(rows), np.object_), rows, table, table.ids, passes).astype(np.str_)
+
+
+def labels_of(table: EmbeddingTable, rows: Ints, passes: Passes) -> Vectors:
+    """Read the labels of some rows in one pass; return them in the order asked for."""
+    found = _fill(np.empty(len(rows), np.object_), rows, table, table.labels, passes)
+    return np.array(found.tolist())
+
+
+def _fill(
+    found: Vectors,
+    rows: Ints,
+    table: EmbeddingTable,
+    read: Callable[[Piece], Iterable[Any]],
+    passes: Passes,
+    *,
+    bar: str | None = None,
+) -> Vectors:
+    """Put into ``found`` what ``read`` reads of some rows, in the order asked for."""
+    ascending = np.argsort(rows)
+    wanted = rows[ascending]
+    parts = np.split(wanted, np.searchsorted(wanted, [piece.start for piece in table.pieces[1:]]))
+    tasks = [task for task in zip(table.pieces, parts, strict=True) if len(task[1])]
     filled = 0
-    tasks = _by_piece(table, rows[ascending])
-    for part in passes.map(partial(_take, table=table), tasks, bar=f"rows of {table.name}"):
+    for part in passes.map(partial(_take, read=read), tasks, bar=bar):
         found[ascending[filled : filled + len(part)]] = part
         filled += len(part)
     return found
 
 
-def _by_piece(table: EmbeddingTable, rows: Ints) -> list[tuple[Piece, Ints]]:
-    """Cut ascending row numbers by the piece they are in."""
-    starts = [piece.start for piece in table.pieces]
-    parts = np.split(rows, np.searchsorted(rows, starts[1:]))
-    return list(zip(table.pieces, parts, strict=True))
-
-
-def _take(wanted: tuple[Piece, Ints], *, table: EmbeddingTable) -> Vectors:
-    return table.take(*wanted)
-
-
-def ids_of(table: EmbeddingTable, rows: Ints, passes: Passes) -> npt.NDArray[np.str_]:
-    """Read the ids of some rows in one pass; return them in the order asked for."""
-    ascending = np.argsort(rows)
-    parts = passes.map(partial(_take_ids, table=table), _by_piece(table, rows[ascending]))
-    found = np.array(list(chain.from_iterable(parts)), dtype=np.str_)
-    return found[np.argsort(ascending)]
-
-
-def _take_ids(wanted: tuple[Piece, Ints], *, table: EmbeddingTable) -> list[str]:
-    piece, rows = wanted
-    found: list[str] = []
-    start = piece.start
-    for ids in table.ids(piece) if len(rows) else ():
-        here = rows[(rows >= start) & (rows < start + len(ids))] - start
-        found += ids.take(here).to_pylist()
-        start += len(ids)
-    return found
-
-
-def labels_of(table: EmbeddingTable, rows: Ints, passes: Passes) -> Vectors:
-    """Read the labels of some rows in one pass; return them in the order asked for."""
-    ascending = np.argsort(rows)
-    tasks = [wanted for wanted in _by_piece(table, rows[ascending]) if len(wanted[1])]
-    found = np.concatenate(list(passes.map(partial(_take_labels, table=table), tasks)))
-    return found[np.argsort(ascending)]
-
-
-def _take_labels(wanted: tuple[Piece, Ints], *, table: EmbeddingTable) -> Vectors:
-    piece, rows = wanted
-    return np.concatenate(list(table.labels(piece)))[rows - piece.start]
+def _take(task: tuple[Piece, Ints], *, read: Callable[[Piece], Iterable[Any]]) -> Vectors:
+    """Return some rows of a piece, by their ascending numbers in the whole table."""
+    piece, rows = task
+    found, start = [], piece.start
+    for block in read(piece):
+        here = rows[(rows >= start) & (rows < start + len(block))] - start
+        found.append(np.asarray(block)[here])
+        start += len(block)
+    return np.concatenate(found)
