@@ -14,6 +14,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
@@ -113,21 +114,26 @@ def _first(error: ValidationError) -> str:
     return text[:400]
 
 
-def read_bytes(path: Path | str, kind: Kind) -> bytes:
-    """Read a whole file of a kind that is bounded in size."""
-    with open_file(path, kind) as file:
-        return _whole(file, kind)
-
-
 def _whole(file: BinaryIO, kind: Kind) -> bytes:
     # A file may grow between the look at its size and the reading.
     return file.read(-1 if kind.most_bytes is None else kind.most_bytes)
 
 
-def read_json(path: Path | str, kind: Kind, schema: TypeAdapter[T]) -> T:
-    """Read a JSON file and let a schema decide."""
+def read_json(path: Path | str, kind: Kind, form: type[T]) -> T:
+    """Read a JSON file as an object of ``form``, by its schema."""
     with open_file(path, kind) as file:
-        return schema.validate_python(parse_json(_whole(file, kind)))
+        return check_form(parse_json(_whole(file, kind)), form)
+
+
+def check_form(value: Any, form: type[T]) -> T:
+    """Turn plain values into an object of ``form``; ValidationError where they are none."""
+    checked: T = _schema(form).validate_python(value)  # type: ignore[arg-type]
+    return checked
+
+
+@cache  # a schema takes longer to make than most files to read
+def _schema(form: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(form)
 
 
 def read_csv(path: Path | str, kind: Kind, parse: Callable[[list[str], list[list[str]]], T]) -> T:

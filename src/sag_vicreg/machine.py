@@ -24,8 +24,7 @@ def thread_count() -> int:
 
 def resident_bytes() -> int:
     """Return the memory the process holds now, or where the system does not tell, its peak."""
-    held = _status("VmRSS")
-    return peak_bytes() if held is None else held
+    return _bytes_in("/proc/self/status", "VmRSS") or peak_bytes()
 
 
 def release_memory() -> None:
@@ -38,19 +37,21 @@ def release_memory() -> None:
         trim(0)
 
 
-def _status(name: str) -> int | None:
-    status = Path("/proc/self/status")
-    if not status.exists():
+def _bytes_in(path: str, name: str) -> int | None:
+    """Return what a file of the system says in a line such as ``MemAvailable: 12 kB``."""
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError:
         return None
-    line = next(line for line in status.read_text().splitlines() if line.startswith(name))
-    return int(line.split()[1]) * 1024
+    sizes = (int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
+    return next(sizes, None)
 
 
 def peak_bytes() -> int:
     """Return the process's own peak of resident memory."""
     # Linux hands a parent's peak down to the processes it starts in ru_maxrss, so that a process
     # spawned by a large one would seem to need nothing more; VmHWM is the process's own.
-    peak = _status("VmHWM")
+    peak = _bytes_in("/proc/self/status", "VmHWM")
     if peak is not None:
         return peak
     import resource  # which Windows has not: only benchmarks ask for the peak
@@ -64,13 +65,8 @@ def available_bytes(cgroup: Path = _CGROUP) -> int | None:
 
     ``cgroup`` is the folder where the limits of a container stand.
     """
-    free = None
-    meminfo = Path("/proc/meminfo")
-    if meminfo.is_file():
-        for line in meminfo.read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                free = int(line.split()[1]) * 1024
-    elif hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+    free = _bytes_in("/proc/meminfo", "MemAvailable")
+    if free is None and hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     every = (free, _left_in_container(cgroup), _left_of_addresses())
     return min((size for size in every if size is not None), default=None)

@@ -7,7 +7,6 @@ the same bits on one thread, on many and on other machines.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, TypeVar
 
 from sag_vicreg.machine import thread_count
@@ -42,7 +41,7 @@ class Passes:
             yield from map(task, items)
             return
         with ThreadPoolExecutor(self.count) as pool:
-            yield from in_order(partial(pool.submit, task), items, self.count)
+            yield from in_order(lambda item: pool.submit(task, item), items, self.count)
 
 
 def in_order(submit: Callable[[T], Any], items: Iterable[T], most: int) -> Iterator[Any]:

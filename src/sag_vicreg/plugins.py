@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Callable, Collection
 from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sag_vicreg.errors import InputError, first_line
@@ -66,23 +65,18 @@ class Plugins(Generic[T]):
 
     def named_object(self, name: str, where: str) -> Any:
         """Import ``module:object``, of which the declaration under ``name`` speaks."""
-        module, _, attribute = where.partition(":")
+        from importlib.metadata import EntryPoint
+
         try:
-            return getattr(import_module(module), attribute)
+            return EntryPoint(name, where, self.noun).load()
         except Exception as error:  # another's module raises what it likes
             raise self.refusal(name, f"importing {where} failed, {_said(error)}") from error
 
     def _load(self, entry: "EntryPoint") -> T:
-        try:
-            found = entry.load()
-        except Exception as error:  # another's module raises what it likes
-            raise self.refusal(
-                entry.name, f"importing {entry.value} failed, {_said(error)}"
-            ) from error
+        found: T = self.named_object(entry.name, entry.value)
         if problem := self._problem(found, entry.name):
             raise self.refusal(entry.name, f"{entry.value} {problem}")
-        loaded: T = found
-        return loaded
+        return found
 
     def _found(self) -> "dict[str, EntryPoint]":
         found: dict[str, EntryPoint] = {}

@@ -109,7 +109,8 @@ def ipc_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
     if file.read(4) == b"FEA1":
         raise InputError("it is Feather of version 1, which nothing writes now: save it again")
     messages = ArrowMessages(file)
-    check_memory(messages.size_of_dictionaries() + sum(map(messages.size, range(len(messages)))))
+    every = [*messages.dictionaries, *messages.batches]
+    check_memory(sum(messages.measure(block).size for block in every))
     with open_ipc(file, messages) as opened:
         table = opened.read_all()
     table.validate(full=True)

@@ -30,7 +30,7 @@ class Message:
 
 
 @dataclass(frozen=True)
-class _Block:
+class Block:
     """Where a message begins, and its size without its body."""
 
     place: int
@@ -45,22 +45,7 @@ class ArrowMessages:
         self._length = file.seek(0, 2)
         self.is_file = self._read(0, len(_MAGIC)) == _MAGIC
         found = self._in_footer() if self.is_file else self._in_order()
-        self._dictionaries, self._batches = found
-
-    def __len__(self) -> int:
-        return len(self._batches)
-
-    def rows(self, number: int) -> int:
-        """Return the rows of a batch."""
-        return self._batch(self._batches[number]).rows
-
-    def size(self, number: int) -> int:
-        """Return the memory of a batch."""
-        return self._batch(self._batches[number]).size
-
-    def size_of_dictionaries(self) -> int:
-        """Return the memory of everything that batches refer to."""
-        return sum(self._batch(place).size for place in self._dictionaries)
+        self.dictionaries, self.batches = found
 
     def _read(self, place: int, size: int) -> bytes:
         if place < 0 or size < 0 or place + size > self._length:
@@ -71,24 +56,24 @@ class ArrowMessages:
             raise ValueError("it became shorter while it was read")
         return data
 
-    def _in_footer(self) -> "tuple[list[_Block], list[_Block]]":
+    def _in_footer(self) -> tuple[list[Block], list[Block]]:
         tail = 4 + len(_MAGIC)
         size, magic = struct.unpack(f"<i{len(_MAGIC)}s", self._read(self._length - tail, tail))
         if magic != _MAGIC:
             raise ValueError("its end is missing")
         footer = _Table.root(self._read(self._length - tail - size, size))
         every = (footer.vector(field, _BLOCK_BYTES) for field in (_DICTIONARIES, _BATCHES))
-        dictionaries, batches = ([_Block(*struct.unpack("<qi12x", b)) for b in e] for e in every)
+        dictionaries, batches = ([Block(*struct.unpack("<qi12x", b)) for b in e] for e in every)
         return dictionaries, batches
 
-    def _in_order(self) -> "tuple[list[_Block], list[_Block]]":
-        found: dict[int, list[_Block]] = {_DICTIONARY: [], _BATCH: []}
+    def _in_order(self) -> tuple[list[Block], list[Block]]:
+        found: dict[int, list[Block]] = {_DICTIONARY: [], _BATCH: []}
         place = 0
         while place < self._length:
             message, size = self._message(place)
             if message is None:
                 break
-            found.setdefault(message.number(_KIND, "B"), []).append(_Block(place, size))
+            found.setdefault(message.number(_KIND, "B"), []).append(Block(place, size))
             place += size + message.number(_BODY_LENGTH, "q")
         return found[_DICTIONARY], found[_BATCH]
 
@@ -103,7 +88,8 @@ class ArrowMessages:
             raise ValueError("a batch has no length")
         return message, start + size
 
-    def _batch(self, block: "_Block") -> Message:
+    def measure(self, block: Block) -> Message:
+        """Return what a batch or a dictionary holds."""
         message, _ = self._message(block.place)
         if message is None or (header := message.table(_HEADER)) is None:
             raise ValueError("a batch is missing")

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field
 
 from sag_vicreg.door import Kind, read_json
 
@@ -47,14 +46,9 @@ class _File(BaseModel):
     sag_vicreg: _Origin = _Origin()
 
 
-@cache
-def _schema() -> TypeAdapter[_File]:
-    return TypeAdapter(_File)
-
-
 def read_backbone_config(path: Path | str) -> BackboneConfig:
     """Read ``config.json``: three channels, a size, a finite mean and a positive deviation."""
-    found = read_json(path, CONFIG, _schema())
+    found = read_json(path, CONFIG, _File)
     pixels = found.pretrained_cfg
     return BackboneConfig(
         found.architecture,

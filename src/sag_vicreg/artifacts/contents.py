@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
+
+from sag_vicreg.door import check_form
 
 MadeBy = Literal["embed", "reproduce"]
 
@@ -44,14 +45,9 @@ class Contents:
         return {name: str(value) for name, value in asdict(self).items() if value is not None}
 
 
-@cache
-def _schema() -> TypeAdapter[Contents]:
-    return TypeAdapter(Contents)
-
-
 def contents_of(metadata: Mapping[str, str]) -> Contents | None:
     """Return what a file's metadata says of its rows; None where it does not say it."""
     known = {name: metadata[name] for name in Contents.__dataclass_fields__ if name in metadata}
     if not {"dataset", "split", "classes", "seed", "model"} <= known.keys():
         return None
-    return _schema().validate_python(known)
+    return check_form(known, Contents)

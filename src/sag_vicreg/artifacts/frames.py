@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, Field
 
 from sag_vicreg.artifacts.arrow import ipc_table
 from sag_vicreg.artifacts.columns import ColumnNames
@@ -42,10 +42,10 @@ def dataset_table(folder: Path, names: ColumnNames) -> "pa.Table":
     import pyarrow as pa
 
     if not (folder / "state.json").is_file():
-        found = read_json(folder / "dataset_dict.json", _DESCRIPTION, TypeAdapter(_Splits))
+        found = read_json(folder / "dataset_dict.json", _DESCRIPTION, _Splits)
         some = found.splits[0] if found.splits else "train"
         raise InputError(f"it holds {', '.join(found.splits)}: name one, as {folder / some}")
-    state = read_json(folder / "state.json", _DESCRIPTION, TypeAdapter(_State))
+    state = read_json(folder / "state.json", _DESCRIPTION, _State)
     tables = []
     for shard in state.files:
         if Path(shard.filename).name != shard.filename:

@@ -6,6 +6,7 @@ to it, and PyArrow aborts the process where some footers are damaged. So the hea
 their way to PyArrow, without a byte being read twice.
 """
 
+import io
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ _DELTA_ROWS = 64
 _LENGTH_BYTES, _COPIES = 4 + 4, 3
 # A number of a list, and its levels: how deep it is nested, and whether a list begins with it.
 _LISTED_BYTES = 8 + 2 + 2
+# Bytes of values of one width: true and false, which are their own value; bytes; floats.
+_WIDTHS = {1: 0, 2: 0, 3: 1, 7: 8}
 # Less is not worth a look at the free memory.
 _SMALL = 1 << 26
 
@@ -58,7 +61,8 @@ def read_batches(
     flat = [field for field in chosen if not pa.types.is_nested(field.type)]
     fixed = (each.type.byte_width for each in flat if pa.types.is_fixed_size_binary(each.type))
     check_memory(rows * sum(fixed))
-    texts = [field.name for field in flat if _is_text(field.type)]
+    text = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+    texts = [field.name for field in flat if field.type in text]
     done = 0
     # Only headers of pages tell whether there are texts that are no dictionaries: PyArrow aborts
     # where a footer that says so is damaged.
@@ -101,18 +105,11 @@ def _fold(batch: "pa.RecordBatch", names: Collection[str]) -> "pa.RecordBatch":
     return batch
 
 
-def _is_text(kind: "pa.DataType") -> bool:
-    import pyarrow as pa
-
-    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)
-    return any(test(kind) for test in (*tests, pa.types.is_large_binary))
-
-
-class _CountedPages:
+class _CountedPages(io.RawIOBase):
     """A parquet file that refuses to hand over pages that would not fit into memory.
 
-    To PyArrow it is a file. Reads that go on where one ended belong to the same column; others
-    begin one, with the header of a page.
+    To PyArrow it is a file; closing it leaves the one behind it open. Reads that go on where one
+    ended belong to the same column; others begin one, with the header of a page.
     """
 
     def __init__(self, file: Any, lists: bool, texts: int, rows: int, *, folded: bool) -> None:
@@ -137,23 +134,15 @@ class _CountedPages:
         if needed > _SMALL:
             check_memory(needed)
 
-    @property
-    def closed(self) -> bool:
-        """Whether the file is closed, as PyArrow asks."""
-        return bool(self._file.closed)
+    def readable(self) -> bool:
+        """Whether it can be read, as PyArrow asks."""
+        return True
 
-    def close(self) -> None:
-        """Leave the file open: whoever opened it closes it."""
-
-    def seek(self, offset: int, whence: int = 0) -> int:
+    def seek(self, offset: int, whence: int = 0, /) -> int:
         """Move to a place in the file."""
         return int(self._file.seek(offset, whence))
 
-    def tell(self) -> int:
-        """Return the place in the file."""
-        return int(self._file.tell())
-
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int = -1, /) -> bytes:
         """Read bytes, and look at the headers of pages among them."""
         start = self._file.tell()
         data: bytes = self._file.read(size)
@@ -250,14 +239,10 @@ def _read_struct(data: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], 
 
 
 def _read_value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
-    if kind in (1, 2):  # true and false, which are their own value
-        return None, at
-    if kind == 3:
-        return None, at + 1
+    if kind in _WIDTHS:
+        return None, at + _WIDTHS[kind]
     if kind in (4, 5, 6):
         return _read_number(data, at)
-    if kind == 7:
-        return None, at + 8
     if kind == 8:
         length, at = _read_varint(data, at)
         return None, at + length

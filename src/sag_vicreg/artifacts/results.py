@@ -6,11 +6,10 @@ Scores stand by their flat keys (:mod:`sag_vicreg.scores`), apart from the setti
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import ConfigDict
 
 from sag_vicreg.artifacts.atomic import finished_files, write_json
 from sag_vicreg.door import Kind, read_json
@@ -118,20 +117,20 @@ class Result(ScoreFile):
 
 def read_result(path: Path) -> Result:
     """Read one result of `reproduce`; a file that is none is refused by name."""
-    return _read(path, "reproduce", _addressed())
+    return _read(path, "reproduce", Result)
 
 
 def read_scores(path: Path) -> ScoreFile:
     """Read the results of `evaluate`; a file that is none is refused by name."""
-    return _read(path, "evaluate", _plain())
+    return _read(path, "evaluate", ScoreFile)
 
 
 Form = TypeVar("Form", bound=ScoreFile)
 
 
-def _read(path: Path, command: str, schema: TypeAdapter[Form]) -> Form:
+def _read(path: Path, command: str, form: type[Form]) -> Form:
     remedy = f"make it again with `sag-vicreg {command}`, or move it away"
-    found = read_json(path, Kind(f"a result of `{command}`", remedy), schema)
+    found = read_json(path, Kind(f"a result of `{command}`", remedy), form)
     if found.format > FORMAT:
         raise InputError(
             f"{path} has results of format {found.format}, and this version of sag-vicreg reads "
@@ -140,21 +139,7 @@ def _read(path: Path, command: str, schema: TypeAdapter[Form]) -> Form:
     return found
 
 
-@cache
-def _plain() -> TypeAdapter[ScoreFile]:
-    return TypeAdapter(ScoreFile)
-
-
-@cache
-def _addressed() -> TypeAdapter[Result]:
-    return TypeAdapter(Result)
-
-
 def read_results(folders: Iterable[Path]) -> dict[str, Result]:
     """All results in ``folders`` by key; a missing folder holds none."""
-    found: dict[str, Result] = {}
-    for folder in folders:
-        for path in finished_files(folder, "*.json"):
-            result = read_result(path)
-            found[result.key] = result
-    return found
+    paths = (path for folder in folders for path in finished_files(folder, "*.json"))
+    return {result.key: result for result in map(read_result, paths)}

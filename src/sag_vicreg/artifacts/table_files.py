@@ -208,7 +208,7 @@ class ArrowParts:
 
     def rows(self) -> list[int]:
         """Return the rows of each record batch."""
-        rows = [self._messages.rows(number) for number in range(len(self._messages))]
+        rows = [self._messages.measure(block).rows for block in self._messages.batches]
         if not self._messages.is_file:
             return [sum(rows)]
         opened = open_ipc(self._source, self._messages)
@@ -222,9 +222,9 @@ class ArrowParts:
     def read(self, part: int, columns: Sequence[str], rows: int) -> "Iterator[pa.RecordBatch]":
         """Slice a record batch."""
         messages = self._messages
-        numbers = [part] if messages.is_file else range(len(messages))
-        largest = max(map(messages.size, numbers), default=0)
-        check_memory(messages.size_of_dictionaries() + largest)
+        blocks = [messages.batches[part]] if messages.is_file else messages.batches
+        largest = max((messages.measure(block).size for block in blocks), default=0)
+        check_memory(largest + sum(messages.measure(each).size for each in messages.dictionaries))
         opened = open_ipc(self._source, messages)
         for batch in [opened.get_batch(part)] if messages.is_file else opened:
             chosen = batch.select(columns)

@@ -10,14 +10,12 @@ most m + 1 can be an alarm: at most 2 in m + 2.
 import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from itertools import combinations
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import TypeAdapter
 
 from sag_vicreg.artifacts import write_json
 from sag_vicreg.decisions.settings import Settings, check_same_rows
@@ -84,12 +82,7 @@ class Floor:
     @classmethod
     def read(cls, path: Path | str) -> "Floor":
         """Read what :meth:`write` wrote; anything else is refused."""
-        return read_json(path, _FLOOR, _format())
-
-
-@cache
-def _format() -> TypeAdapter[Floor]:
-    return TypeAdapter(Floor)
+        return read_json(path, _FLOOR, Floor)
 
 
 @dataclass(frozen=True)
