@@ -52,22 +52,16 @@ def open_passes(scheduler: str | None) -> Iterator[Passes]:
         yield Passes()
         return
     try:
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError as error:
         raise InputError(
             "--scheduler needs dask and distributed: pip install 'sag-vicreg[cluster]' brings both"
         ) from error
-    if scheduler == LOCAL:
-        with (
-            LocalCluster(
-                n_workers=thread_count(), threads_per_worker=1, dashboard_address=None
-            ) as cluster,
-            Client(cluster) as client,
-        ):
-            yield ClusterPasses(client)
-        return
+    options: dict[str, Any] = {"address": scheduler}
+    if scheduler == LOCAL:  # Dask's client starts a cluster of its own, and ends it
+        options = {"n_workers": thread_count(), "threads_per_worker": 1, "dashboard_address": None}
     try:
-        client = Client(scheduler)
+        client = Client(**options)
     except (OSError, ValueError) as error:
         said = " ".join(str(error).split())[:200]
         raise InputError(

@@ -163,8 +163,8 @@ def _tensor(name: str, *, dtype: str, shape: list[int], data: bytes) -> Array:
 def _chosen(axes: dict[str, int], names: ColumnNames, read: Callable[[str], Array]) -> Columns:
     """Read the arrays that are vectors, ids, labels and texts by name and number of axes."""
     given = list(axes)
-    identity, label, text = names.find_id(given), names.find_label(given), names.find_text(given)
-    free = [name for name in given if name not in (identity, label, text, *IDS, *LABELS)]
+    told = names.find(given)
+    free = [name for name in given if name not in (*told, *IDS, *LABELS)]
     if names.vector_columns is not None:
         chosen = [free[place] for place in select(names.vector_columns, dict(enumerate(free)))]
     elif "vectors" in axes:
@@ -176,5 +176,5 @@ def _chosen(axes: dict[str, int], names: ColumnNames, read: Callable[[str], Arra
             f"no array called 'vectors' (found: {', '.join(given) or 'nothing'}): "
             "name the one that holds them by --vector-column"
         )
-    ids, labels, texts = (None if name is None else read(name) for name in (identity, label, text))
+    ids, labels, texts = (None if name is None else read(name) for name in told)
     return read(chosen[0]), ids, labels, texts

@@ -42,9 +42,8 @@ def is_list_of_numbers(kind: "pa.DataType") -> bool:
 
 def known_numbers(column: "pa.ChunkedArray") -> npt.NDArray[Any]:
     """Return the numbers of a column that are there and finite."""
-    values: npt.NDArray[Any] = column.drop_null().to_numpy()
-    finite: npt.NDArray[Any] = values[np.isfinite(values)]
-    return finite
+    values = column.drop_null().to_numpy()
+    return np.asarray(values[np.isfinite(values)])
 
 
 def has_fractions(column: "pa.ChunkedArray") -> bool:

@@ -1,11 +1,10 @@
 """``config.json``: what timm needs to build a run's backbone again, in timm's own layout."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasPath, BaseModel, ConfigDict, Field
 
 from sag_vicreg.door import Kind, read_json
 
@@ -15,46 +14,29 @@ _Spread = Annotated[float, Field(gt=0)]
 _Side = Annotated[int, Field(ge=1, le=16_384)]
 
 
-@dataclass(frozen=True)
-class BackboneConfig:
+class BackboneConfig(BaseModel):
     """A timm model by name and arguments, the pixels it was trained on, its weights' checksum."""
 
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False, protected_namespaces=())
+
     architecture: str
-    model_args: Mapping[str, Any]
-    image_size: int
-    mean: Channels
-    std: Channels
-    sha256: str | None
+    model_args: Mapping[str, Any] = Field(default_factory=dict)
+    input_size: tuple[Annotated[int, Field(ge=3, le=3)], _Side, _Side] = Field(
+        validation_alias=AliasPath("pretrained_cfg", "input_size")
+    )
+    mean: Channels = Field(validation_alias=AliasPath("pretrained_cfg", "mean"))
+    std: tuple[_Spread, _Spread, _Spread] = Field(
+        validation_alias=AliasPath("pretrained_cfg", "std")
+    )
+    # An export of before has none.
+    sha256: str | None = Field(None, validation_alias=AliasPath("sag_vicreg", "sha256"))
 
-
-class _Pixels(BaseModel):
-    model_config = ConfigDict(allow_inf_nan=False)
-
-    input_size: tuple[Annotated[int, Field(ge=3, le=3)], _Side, _Side]
-    mean: Channels
-    std: tuple[_Spread, _Spread, _Spread]
-
-
-class _Origin(BaseModel):
-    sha256: str | None = None  # an export of before has none
-
-
-class _File(BaseModel):
-    architecture: str
-    model_args: dict[str, Any] = Field(default_factory=dict)
-    pretrained_cfg: _Pixels
-    sag_vicreg: _Origin = _Origin()
+    @property
+    def image_size(self) -> int:
+        """Pixels of a side."""
+        return self.input_size[-1]
 
 
 def read_backbone_config(path: Path | str) -> BackboneConfig:
     """Read ``config.json``: three channels, a size, a finite mean and a positive deviation."""
-    found = read_json(path, CONFIG, _File)
-    pixels = found.pretrained_cfg
-    return BackboneConfig(
-        found.architecture,
-        found.model_args,
-        pixels.input_size[-1],
-        pixels.mean,
-        pixels.std,
-        found.sag_vicreg.sha256,
-    )
+    return read_json(path, CONFIG, BackboneConfig)

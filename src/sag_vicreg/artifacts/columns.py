@@ -37,17 +37,13 @@ class ColumnNames:
     label_column: str | None = None
     text_column: str | None = None
 
-    def find_id(self, names: Sequence[str]) -> str | None:
-        """Return the name among ``names`` that holds the ids."""
-        return _find(names, self.id_column, IDS, "--id-column")
-
-    def find_label(self, names: Sequence[str]) -> str | None:
-        """Return the name among ``names`` that holds the labels."""
-        return _find(names, self.label_column, LABELS, "--label-column")
-
-    def find_text(self, names: Sequence[str]) -> str | None:
-        """Return the name among ``names`` that holds the texts: none, unless it was said."""
-        return _find(names, self.text_column, (), "--text-column") if self.text_column else None
+    def find(self, names: Sequence[str]) -> tuple[str | None, str | None, str | None]:
+        """Return which of ``names`` hold ids, labels and texts; texts only where it was said."""
+        return (
+            _find(names, self.id_column, IDS, "--id-column"),
+            _find(names, self.label_column, LABELS, "--label-column"),
+            _find(names, self.text_column or None, (), "--text-column"),
+        )
 
 
 def _find(
@@ -161,7 +157,11 @@ def numbered_run(names: Mapping[int, str]) -> list[int]:
 
 
 def check_plain(
-    names: Mapping[int, str], doubts: Mapping[int, str], fractions: set[int], whole: set[int]
+    names: Mapping[int, str],
+    run: Sequence[int],
+    doubts: Mapping[int, str],
+    fractions: set[int],
+    whole: set[int],
 ) -> None:
     """Refuse columns unless they are plainly the dimensions of one vector and nothing else.
 
@@ -169,6 +169,8 @@ def check_plain(
     ----------
     names
         Name by place of the columns that may be dimensions.
+    run
+        Those that :func:`numbered_run` finds among the columns of numbers.
     doubts
         Why a column certainly is none, by place.
     fractions, whole
@@ -176,14 +178,14 @@ def check_plain(
         ids, classes or counts where others hold fractions. Zeros alone change no distance and
         are neither.
     """
-    numbers = {place: name for place, name in names.items() if place not in doubts}
-    run = numbered_run(numbers)
+    numbers = [place for place in names if place not in doubts]
     if not run and not doubts:
-        some = ",".join(list(names.values())[:2])
+        every = list(names.values())
+        these = f"column {brief(every)} is" if len(every) == 1 else f"columns {brief(every)} are"
         raise InputError(
-            f"{_these(list(names.values()))} not numbered without a gap as v0, v1, v2 are, so any "
-            f"may be something else than a dimension: add {_typed('--vector-columns', '*')} to "
-            f"take them all, or name those to take, as in {_typed('--vector-columns', some)}"
+            f"{these} not numbered without a gap as v0, v1, v2 are, so any may be something else "
+            f"than a dimension: add {_typed('--vector-columns', '*')} to take them all, or name "
+            f"those to take, as in {_typed('--vector-columns', ','.join(every[:2]))}"
         )
     doubts = dict(doubts)
     for place in numbers if run else ():
@@ -229,10 +231,6 @@ def _as_ranges(names: Sequence[str]) -> str:
 
 def _typed(option: str, value: str) -> str:
     return f"{option} {shlex.quote(value)}"
-
-
-def _these(names: Sequence[str]) -> str:
-    return f"column {brief(names)} is" if len(names) == 1 else f"columns {brief(names)} are"
 
 
 def brief(names: Sequence[str]) -> str:

@@ -69,7 +69,7 @@ class EmbeddingTable:
     id_column: str | None
     label_column: str | None
     vector_columns: tuple[str, ...]
-    system: "FileSystem"
+    system: "FileSystem | None"
     dtype: np.dtype[Any]
 
     def __len__(self) -> int:
@@ -279,7 +279,7 @@ def _columns(
     first = list(islice(file.read(part, candidates(schema, names), _FIRST_ROWS), 1))
     table = with_others(pa.Table.from_batches(first), schema)
     table.validate(full=True)
-    identity, label, places = find_columns(table, names)
+    identity, label, _, places = find_columns(table, names)
     vectors = tuple(table.column_names[place] for place in places)
     sample = vectors_of(table, places)
     if sample.shape[1] == 0:

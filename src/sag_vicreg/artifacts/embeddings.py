@@ -159,9 +159,8 @@ def read_embeddings(
             return _embeddings(*_ARRAYS[suffix](file, names))
         table = _TABLES[suffix](file, names)
         found = _embeddings(*from_table(table, names))
-        metadata = table.schema.metadata or {}
         if replace(names, text_column=None) == ColumnNames():
-            _check_sum(found, metadata)
+            _check_sum(found, table.schema.metadata or {})
         return found
 
 
@@ -282,8 +281,11 @@ def read_contents(path: Path | str) -> Contents | None:
 
 
 def _texts(metadata: Mapping[bytes, bytes] | None) -> dict[str, str]:
-    kept = {key: value for key, value in (metadata or {}).items() if not key.startswith(b"ARROW:")}
-    return {k.decode(): v.decode() for k, v in kept.items() if k != CHECKSUM}
+    return {
+        key.decode(): value.decode()
+        for key, value in (metadata or {}).items()
+        if key != CHECKSUM and not key.startswith(b"ARROW:")
+    }
 
 
 def _checksum(embeddings: Embeddings, metadata: Mapping[str, str]) -> bytes:

@@ -57,12 +57,17 @@ def dataset_table(folder: Path, names: ColumnNames) -> "pa.Table":
 
 def class_names(table: "pa.Table", column: str) -> list[str] | None:
     """Return the class names that ``datasets`` noted for a column of whole numbers, if it did."""
-    notes = (table.schema.metadata or {}).get(b"huggingface")
+    found = noted(table, b"huggingface", "info", "features", column, "names")
+    return found if all(isinstance(name, str) for name in found or ()) else None
+
+
+def noted(table: "pa.Table", library: bytes, *keys: str) -> list[Any] | None:
+    """Return a list among a library's notes in a table, which may be of anybody's making."""
+    notes = (table.schema.metadata or {}).get(library)
     found: Any = None if notes is None else parse_json(notes)
-    for key in ("info", "features", column, "names"):
+    for key in keys:
         found = found.get(key) if isinstance(found, dict) else None
-    named = isinstance(found, list) and all(isinstance(name, str) for name in found)
-    return found if named else None
+    return found if isinstance(found, list) else None
 
 
 def is_frame(source: object) -> bool:

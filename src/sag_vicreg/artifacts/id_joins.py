@@ -125,8 +125,7 @@ class IdPartitions(HashPartitions):
 
 
 def _in_order(records: Records) -> Records:
-    ordered: Records = records[np.lexsort((records["second"], records["first"]))]
-    return ordered
+    return records[np.lexsort((records["second"], records["first"]))]
 
 
 def _same(one: Records, other: Records) -> npt.NDArray[np.bool_]:

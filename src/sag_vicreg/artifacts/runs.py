@@ -126,19 +126,18 @@ class Run:
         """
         dataset = self.read_recipe().dataset
         tests = [
-            file
+            (file, c)
             for file in self.embedding_files()
-            if file.contents is not None
-            and file.contents.split == "test"
-            and file.contents.made_by == "embed"
+            if (c := file.contents) is not None and (c.split, c.made_by) == ("test", "embed")
         ]
-        own = [f for f in tests if f.contents is not None and f.contents.dataset == dataset.name]
-        whole = [f for f in own if f.contents is not None and _is_whole(f.contents, dataset.seed)]
+        own = [(file, c) for file, c in tests if c.dataset == dataset.name]
+        every = ("all", None, dataset.seed)
+        whole = [(f, c) for f, c in own if (c.classes, c.max_images, c.seed) == every]
         for candidates in (whole, own, tests):
             if len(candidates) == 1:
-                return candidates[0]
+                return candidates[0][0]
             if candidates:
-                listed = ", ".join(file.path.name for file in candidates)
+                listed = ", ".join(file.path.name for file, _ in candidates)
                 raise InputError(
                     f"{self.folder} has several files of test embeddings: {listed}; name one by "
                     "its path"
@@ -148,10 +147,6 @@ class Run:
             f"`sag-vicreg embed {self.folder} --dataset {dataset.name}`, "
             "and once more with --split train for k-NN and probe"
         )
-
-
-def _is_whole(contents: Contents, seed: int) -> bool:
-    return (contents.classes, contents.max_images, contents.seed) == ("all", None, seed)
 
 
 def embedding_files(folder: Path) -> list[EmbeddingFile]:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -162,19 +162,6 @@ def _is_data(path: PurePosixPath) -> bool:
     return path.suffix.lower() in SUFFIXES and not hidden and path.name != THUMBNAILS
 
 
-class TableParts(Protocol):
-    """An open file of one format, cut into parts."""
-
-    def rows(self) -> list[int]:
-        """Return the rows of each part."""
-
-    def schema(self) -> "pa.Schema":
-        """Return the columns."""
-
-    def read(self, part: int, columns: Sequence[str], rows: int) -> "Iterator[pa.RecordBatch]":
-        """Read some columns of a part, at most so many rows at a time."""
-
-
 class ParquetParts:
     """Row groups, each decoded as it is read."""
 
@@ -195,7 +182,7 @@ class ParquetParts:
         return pq.read_schema(self._source)
 
     def read(self, part: int, columns: Sequence[str], rows: int) -> "Iterator[pa.RecordBatch]":
-        """Decode a row group."""
+        """Read some columns of a part, at most so many rows at a time."""
         return read_batches(self._source, columns, rows, groups=[part], use_threads=False)
 
 
@@ -269,6 +256,8 @@ class NpyParts:
             yield pa.record_batch([column], names=[_VECTOR])
 
 
+TableParts = ParquetParts | ArrowParts | NpyParts
+"""An open file of any format, cut into parts."""
 SUFFIXES: dict[str, Callable[[Any, str], TableParts]] = {
     ".parquet": ParquetParts,
     ".arrow": ArrowParts,

@@ -42,13 +42,14 @@ def sample_tables(
     by_position = not all(table.has_ids for table in tables)
     check_lengths(tables, by_position=by_position)
     rows = max(table.rows for table in tables)
-    chosen = []
     with ExitStack() as stack:
-        partitions: list[IdPartitions] = []
-        for table in tables:
-            ids = None if by_position else stack.enter_context(IdPartitions(table, rows))
-            chosen.append(_choose(table, items, passes, seed=seed, partitions=ids))
-            partitions += [] if ids is None else [ids]
+        named = () if by_position else tables
+        partitions = [stack.enter_context(IdPartitions(table, rows)) for table in named]
+        every: Sequence[IdPartitions | None] = partitions or [None] * len(tables)
+        chosen = [
+            _choose(table, items, passes, seed=seed, partitions=ids)
+            for table, ids in zip(tables, every, strict=True)
+        ]
         for other in partitions[1:]:
             check_ids(partitions[0], other)
     return [

@@ -23,9 +23,9 @@ from sag_vicreg.artifacts.columns import (
     numbered_run,
     select,
 )
-from sag_vicreg.artifacts.frames import class_names
+from sag_vicreg.artifacts.frames import class_names, noted
 from sag_vicreg.artifacts.texts import text_column
-from sag_vicreg.door import check_memory, parse_json
+from sag_vicreg.door import check_memory
 from sag_vicreg.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,23 +47,24 @@ def from_table(table: "pa.Table", names: ColumnNames) -> Columns:
     The vectors are the columns asked for; else the only column of lists; else the columns of
     numbers, if their names are numbered alike and nothing else is left over.
     """
-    identity, label, places = find_columns(table, names)
-    text = names.find_text(table.column_names)
+    identity, label, text, places = find_columns(table, names)
     ids = None if identity is None else _text_column(table, identity)
     labels = None if label is None else label_array(table, label)
     texts = None if text is None else text_column(table, text)
     return vectors_of(table, places), ids, labels, texts
 
 
-def find_columns(table: "pa.Table", names: ColumnNames) -> tuple[str | None, str | None, list[int]]:
-    """Return the columns of ids and of labels, and the places of the vectors."""
+def find_columns(
+    table: "pa.Table", names: ColumnNames
+) -> tuple[str | None, str | None, str | None, list[int]]:
+    """Return the columns of ids, of labels and of texts, and the places of the vectors."""
     if table.num_rows == 0:
         raise InputError("the table has no rows")
-    identity, label = names.find_id(table.column_names), names.find_label(table.column_names)
-    free = _free_columns(table, {identity, label, names.find_text(table.column_names)})
+    told = names.find(table.column_names)
+    free = _free_columns(table, set(told))
     if names.vector_columns is not None:
-        return identity, label, select(names.vector_columns, free)
-    return identity, label, _plain_vector(table, free)
+        return *told, select(names.vector_columns, free)
+    return *told, _plain_vector(table, free)
 
 
 def _free_columns(table: "pa.Table", taken: set[str | None]) -> dict[int, str]:
@@ -72,21 +73,15 @@ def _free_columns(table: "pa.Table", taken: set[str | None]) -> dict[int, str]:
     pandas writes its index as one more column. What is named as an id or a label usually is cannot
     be a dimension either, even where another column was chosen.
     """
-    others = {*taken, *IDS, *LABELS, *_index_columns(table)}
+    # What pandas noted as the index of a frame.
+    index = noted(table, b"pandas", "index_columns") or []
+    others = {*taken, *IDS, *LABELS, *(name for name in index if isinstance(name, str))}
     return {
         place: name
         for place, name in enumerate(table.column_names)
         if name not in others
         and not (_INDEX.fullmatch(name) and not has_fractions(table.column(place)))
     }
-
-
-def _index_columns(table: "pa.Table") -> list[str]:
-    """Return what pandas noted as the index of a frame; its notes may be of anybody's making."""
-    notes = (table.schema.metadata or {}).get(b"pandas")
-    frame = None if notes is None else parse_json(notes)
-    index = frame.get("index_columns") if isinstance(frame, dict) else None
-    return [name for name in index if isinstance(name, str)] if isinstance(index, list) else []
 
 
 def _plain_vector(table: "pa.Table", free: dict[int, str]) -> list[int]:
@@ -111,9 +106,10 @@ def _plain_vector(table: "pa.Table", free: dict[int, str]) -> list[int]:
         place: f"{_in_words(kinds[place])}, {NOT_NUMBERS}" for place in free if place not in numbers
     }
     fractions = {place for place in numbers if has_fractions(table.column(place))}
-    others = (place for place in numbers if place not in fractions)
-    whole = {place for place in others if known_numbers(table.column(place)).any()}
-    check_plain(free, doubts, fractions, whole)
+    whole = {
+        place for place in numbers.keys() - fractions if known_numbers(table.column(place)).any()
+    }
+    check_plain(free, run, doubts, fractions, whole)
     return list(free)
 
 
@@ -148,8 +144,10 @@ def _in_words(kind: "pa.DataType") -> str:
     return "text" if pa.types.is_string(kind) or pa.types.is_large_string(kind) else str(kind)
 
 
-def _first_null(column: "pa.ChunkedArray") -> int:
-    return int(np.argmax(column.is_null().to_numpy()))
+def _check_complete(column: "pa.ChunkedArray", name: str, what: str) -> None:
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy()))
+        raise InputError(f"column '{name}' has no {what} in row {row}")
 
 
 def _text_column(table: "pa.Table", name: str) -> Array:
@@ -168,8 +166,7 @@ def as_text(table: "pa.Table", name: str) -> "pa.ChunkedArray":
     import pyarrow as pa
 
     column = table[name]
-    if column.null_count:
-        raise InputError(f"column '{name}' has no value in row {_first_null(column)}")
+    _check_complete(column, name, "value")
     longest = _longest(column)
     if longest > MOST_CHARACTERS:
         raise InputError(
@@ -208,8 +205,7 @@ def label_array(table: "pa.Table", name: str) -> Array:
     column = table[name]
     if not pa.types.is_integer(column.type):
         return _text_column(table, name)
-    if column.null_count:
-        raise InputError(f"column '{name}' has no value in row {_first_null(column)}")
+    _check_complete(column, name, "value")
     labels: Array = column.to_numpy()
     known = class_names(table, name)
     if known is None:
@@ -231,8 +227,7 @@ def _widest(column: "pa.ChunkedArray") -> int:
 def _from_list_column(column: "pa.ChunkedArray", name: str) -> Array:
     import pyarrow.compute as pc
 
-    if column.null_count:
-        raise InputError(f"column '{name}' has no vector in row {_first_null(column)}")
+    _check_complete(column, name, "vector")
     lengths = pc.list_value_length(column).to_numpy()
     odd = np.flatnonzero(lengths != lengths[0])
     if odd.size:

@@ -39,5 +39,4 @@ def unit_rows(matrix: Array) -> NDArray[np.float32]:
     largest = np.abs(matrix).max(axis=1, keepdims=True)
     scaled = matrix / np.where(largest > 0, largest, 1)
     norms = np.linalg.norm(scaled, axis=1, keepdims=True)
-    unit: NDArray[np.float32] = (scaled / np.where(norms > 0, norms, 1)).astype(np.float32)
-    return unit
+    return (scaled / np.where(norms > 0, norms, 1)).astype(np.float32)

@@ -84,9 +84,8 @@ def class_tree_similarity(
     if (by_name == by_name[0]).all():
         return None
     centroids = class_centroids(points, index, len(present), unit=geometry != "euclidean")
-    if np.allclose(centroids, centroids[0], rtol=1e-9, atol=0):
-        return None
-    if geometry != "euclidean" and not centroids.any(axis=1).all():
+    undirected = geometry != "euclidean" and not centroids.any(axis=1).all()
+    if undirected or np.allclose(centroids, centroids[0], rtol=1e-9, atol=0):
         return None
     tree = ward_tree(centroids, geometry=geometry)
     by_embedding = lca_levels(tree)[upper]
@@ -102,11 +101,9 @@ def class_tree_similarity(
 
 def lca_levels(tree: Tree) -> NDArray[np.int64]:
     """Return the level of the lowest common ancestor of every two leaves, (n, n)."""
-    levels = np.zeros((tree.n, tree.n), dtype=np.int64)
-    for merge, (left, right) in enumerate(tree.children, start=tree.n):
-        ours, theirs = (
-            tree.leaf_order[tree.starts[node] : tree.starts[node] + tree.sizes[node]]
-            for node in (left, right)
-        )
-        levels[np.ix_(ours, theirs)] = levels[np.ix_(theirs, ours)] = tree.levels[merge]
-    return levels
+    from scipy.cluster.hierarchy import cophenet
+    from scipy.spatial.distance import squareform
+
+    # To SciPy, a tree whose merges are as high as their levels.
+    merges = np.column_stack((tree.children, tree.levels[tree.n :], tree.sizes[tree.n :]))
+    return np.asarray(squareform(cophenet(merges.astype(np.float64))), dtype=np.int64)

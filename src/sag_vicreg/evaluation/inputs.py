@@ -1,5 +1,6 @@
 """What a user points at: embedding files and run folders, named and grouped for comparison."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from sag_vicreg.artifacts import (
 )
 from sag_vicreg.errors import InputError
 from sag_vicreg.hierarchy import Hierarchy, hierarchy_names, load_hierarchy
-from sag_vicreg.recipes import Recipe, load_recipe
+from sag_vicreg.recipes import Recipe
 
 NO_GROUPS = "none"
 """What a class tree of one level is called, which stands for no class tree at all."""
@@ -47,6 +48,11 @@ class Input:
         if self.contents is not None:
             return self.contents.dataset
         return None if self.recipe is None else self.recipe.dataset.name
+
+    @property
+    def model(self) -> Recipe | None:
+        """The recipe whatever its seed: that of a model, of which there may be several."""
+        return None if self.recipe is None else self.recipe.model_copy(update={"seed": 0})
 
     def read(self) -> tuple[Embeddings, Embeddings | None]:
         """Return the test set and, where there is one, the training set."""
@@ -137,10 +143,10 @@ def _open(path: Path, *, with_train: bool) -> Input:
     if path.is_dir() and not is_dataset_folder(path):
         run = Run.open(path)
         return _with_train(run.test_file(), with_train, run, run.read_recipe())
-    recipe = Run(path.parent.parent).recipe
-    inside = path.parent.name == Run(path.parent.parent).embeddings.name and recipe.is_file()
+    around = Run(path.parent.parent)
+    inside = path.parent == around.embeddings and around.recipe.is_file()
     test = EmbeddingFile(path, read_contents(path) if path.is_file() else None)
-    return _with_train(test, with_train, None, load_recipe(recipe) if inside else None)
+    return _with_train(test, with_train, None, around.read_recipe() if inside else None)
 
 
 def _with_train(test: EmbeddingFile, wanted: bool, run: Run | None, recipe: Recipe | None) -> Input:
@@ -153,31 +159,30 @@ def _group_names(given: Sequence[str | None], opened: Sequence[Input]) -> list[s
 
     Inputs of one name are averaged, so no two come to one by accident.
     """
-    families: dict[Any, list[int]] = {}
-    for place, (name, each) in enumerate(zip(given, opened, strict=True)):
-        families.setdefault(place if name is not None else _family(each, place), []).append(place)
-    # Two seeds of one recipe would count as one: they are not a family but inputs of their own.
-    groups: list[list[int]] = []
-    for members in families.values():
-        seeds = {r.seed for m in members if (r := opened[m].recipe) is not None}
-        whole = len(members) == 1 or len(seeds) == len(members)
-        groups += [members] if whole else [[member] for member in members]
-    names = distinct_names([_source(given[members[0]], opened[members[0]]) for members in groups])
-    found = dict.fromkeys(range(len(opened)), "")
-    for members, name in zip(groups, names, strict=True):
-        found.update(dict.fromkeys(members, name))
-    return list(found.values())
+    families = [
+        place if name is not None else _family(each) or place
+        for place, (name, each) in enumerate(zip(given, opened, strict=True))
+    ]
+    # Two runs of one seed would count as one: they are no family but inputs of their own.
+    seeds = Counter(
+        (family, each.recipe and each.recipe.seed)
+        for family, each in zip(families, opened, strict=True)
+    )
+    doubled = {family for (family, _), times in seeds.items() if times > 1}
+    families = [place if each in doubled else each for place, each in enumerate(families)]
+    first = {family: families.index(family) for family in families}
+    names = distinct_names([_source(given[place], opened[place]) for place in first.values()])
+    name_of = dict(zip(first, names, strict=True))
+    return [name_of[family] for family in families]
 
 
-def _family(each: Input, place: int) -> Any:
-    """Return what inputs have in common that are seeds of one model, with the same images."""
-    if each.recipe is None:
-        return place
+def _family(each: Input) -> Any:
+    """Return what seeds of one model have in common, with the same images; None of a file alone."""
+    if each.model is None:
+        return None
     images = each.test.name if each.contents is None else each.contents.images
-    return each.recipe.model_copy(update={"seed": 0}).digest(), images
+    return each.model.digest(), images
 
 
 def _source(given: str | None, each: Input) -> Source:
-    path = each.test if each.run is None else each.run.folder
-    recipe = None if each.recipe is None else each.recipe.model_copy(update={"seed": 0})
-    return Source(path, recipe, given)
+    return Source(each.test if each.run is None else each.run.folder, each.model, given)

@@ -108,13 +108,12 @@ def hierarchical_knn(
         raise InputError(f"k is {k} but train has {len(keys)} points: choose k from 1 to that")
 
     found = nearest(queries, keys, min(k + 1, len(keys)))
-    voters = found.first(k)
+    voters, cosines = found.indices[:, :k], found.similarity[:, :k]
     weights = None
     if vote == "weighted":
         # Relative to the nearest: the vote is the same and exp cannot overflow.
-        shifted = voters.similarity.astype(np.float64) - voters.similarity[:, :1]
-        weights = np.exp(shifted / temperature)
-    predictions = np.stack([_vote(labels, voters.indices, weights) for labels in key_labels])
+        weights = np.exp((cosines.astype(np.float64) - cosines[:, :1]) / temperature)
+    predictions = np.stack([_vote(labels, voters, weights) for labels in key_labels])
     return KNNScores(
         accuracy=tuple((predictions == query_labels).mean(axis=1).tolist()),
         k=k,

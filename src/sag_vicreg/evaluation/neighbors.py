@@ -28,10 +28,6 @@ class Neighbors:
     indices: NDArray[np.int64]
     similarity: NDArray[np.float32]
 
-    def first(self, k: int) -> "Neighbors":
-        """Return the ``k`` nearest of them."""
-        return Neighbors(self.indices[:, :k], self.similarity[:, :k])
-
 
 @numba.njit(cache=True, parallel=True)
 def _keep_best(

@@ -90,15 +90,13 @@ def _same_images(
     """Keep to images that all inputs and the view have; alone, an input is taken as it is."""
     tests = [test for test, _ in sets] + ([] if view is None else [view])
     names = [str(source.test) for source in inputs] + ([] if view is None else ["the view"])
-    if len(tests) == 1:
-        return list(sets), view
-    joined = join(tests, names, how=how)
-    note = joined.note(names)
-    if note is None:
-        return list(sets), view
-    warn(note)
-    pairs = zip(joined.sets[: len(sets)], sets, strict=True)
-    return [(test, train) for test, (_, train) in pairs], None if view is None else joined.sets[-1]
+    if len(tests) > 1:
+        joined = join(tests, names, how=how)
+        if note := joined.note(names):
+            warn(note)
+            tests = list(joined.sets)
+    trains = [train for _, train in sets]
+    return list(zip(tests, trains, strict=False)), None if view is None else tests[-1]
 
 
 def grouped(evaluated: Sequence[Evaluated]) -> list[Group]:

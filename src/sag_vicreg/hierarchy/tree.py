@@ -73,8 +73,7 @@ class Hierarchy:
 
     def labels_at(self, level: int) -> IntArray:
         """Group index at ``level`` of every class, shape (n_classes,)."""
-        labels: IntArray = self._level_labels[self._row(level)].copy()
-        return labels
+        return np.array(self._level_labels[self._row(level)])
 
     def parents(self, level: int) -> IntArray:
         """Group index at ``level - 1`` of every group at ``level``; all 0, the root, at level 1."""
@@ -113,23 +112,19 @@ class Hierarchy:
         given = np.asarray(labels)
         if given.ndim != 1:
             raise InputError(f"labels must be one per image, not an array of shape {given.shape}")
-        if given.size == 0:
-            return np.empty(0, dtype=np.int64)
         indices = self._from_indices(given) if given.dtype.kind in "iu" else self._from_names(given)
-        groups: IntArray = self.labels_at(level)[indices]
-        return groups
+        return self.labels_at(level)[indices]
 
     def _from_names(self, given: NDArray[np.generic]) -> IntArray:
-        names, inverse = np.unique(given.astype(str), return_inverse=True)
+        names = given.astype(str).tolist()
         index = {name: position for position, name in enumerate(self.classes)}
-        unknown = [str(name) for name in names if name not in index]
+        unknown = sorted(set(names) - index.keys())
         if unknown:
             raise InputError(
                 f"{len(unknown)} class name(s) not in the hierarchy: {_some(unknown)}; "
                 f"its classes are {_some(self.classes)}"
             )
-        lookup = np.array([index[str(name)] for name in names], dtype=np.int64)
-        return np.asarray(lookup[inverse.reshape(-1)], dtype=np.int64)
+        return np.array([index[name] for name in names], dtype=np.int64)
 
     def _from_indices(self, given: NDArray[np.generic]) -> IntArray:
         indices = given.astype(np.int64)
