@@ -40,6 +40,13 @@ def is_list_of_numbers(kind: "pa.DataType") -> bool:
     return any(test(kind) for test in listed) and is_number(kind.value_type)
 
 
+def value_type(kind: "pa.DataType") -> "pa.DataType":
+    """Return the type of a column's values, folded into a dictionary or not."""
+    import pyarrow as pa
+
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
 def known_numbers(column: "pa.ChunkedArray") -> npt.NDArray[Any]:
     """Return the numbers of a column that are there and finite."""
     values = column.drop_null().to_numpy()

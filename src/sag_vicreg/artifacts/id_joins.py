@@ -129,10 +129,7 @@ def _in_order(records: Records) -> Records:
 
 
 def _same(one: Records, other: Records) -> npt.NDArray[np.bool_]:
-    equal: npt.NDArray[np.bool_] = (one["first"] == other["first"]) & (
-        one["second"] == other["second"]
-    )
-    return equal
+    return np.asarray((one["first"] == other["first"]) & (one["second"] == other["second"]))
 
 
 def _no_room(error: OSError) -> InputError:

@@ -124,16 +124,11 @@ def _few_attempts(system: "FileSystem") -> "FileSystem":
     S3's made of an address tries 31 times, which takes minutes where a host never answers; made of
     options it tries three times, as Amazon's own tools do. Google's goes on for 15 minutes.
     """
-    from pyarrow import fs
-
-    def is_a(name: str) -> bool:  # pyarrow may come without either
-        return isinstance(system, getattr(fs, name, ()))
-
-    if not (is_a("S3FileSystem") or is_a("GcsFileSystem")):
+    if system.type_name not in ("s3", "gcs"):
         return system
     # The options as they are pickled for other processes.
     options: dict[str, Any] = system.__reduce__()[1][0]
-    if is_a("GcsFileSystem"):
+    if system.type_name == "gcs":
         options["retry_time_limit"] = options["retry_time_limit"] or _PATIENCE
     return type(system)(**options)
 

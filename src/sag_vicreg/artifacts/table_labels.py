@@ -38,5 +38,4 @@ def encode_labels(table: EmbeddingTable, passes: Passes) -> tuple[tuple[str, ...
 def _distinct(
     piece: Piece, *, table: EmbeddingTable
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
-    labels, places = np.unique(np.concatenate(list(table.labels(piece))), return_inverse=True)
-    return labels, places
+    return np.unique(np.concatenate(list(table.labels(piece))), return_inverse=True)

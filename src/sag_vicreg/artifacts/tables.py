@@ -13,6 +13,7 @@ from sag_vicreg.artifacts.arrow import (
     is_list_of_numbers,
     is_number,
     known_numbers,
+    value_type,
 )
 from sag_vicreg.artifacts.columns import (
     IDS,
@@ -178,10 +179,9 @@ def as_text(table: "pa.Table", name: str) -> "pa.ChunkedArray":
     try:
         return column.cast(pa.string())
     except pa.ArrowException as error:
-        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         raise InputError(
-            f"column '{name}' is {kind}: expected text or numbers; rename it, or choose another by "
-            "--id-column or --label-column"
+            f"column '{name}' is {value_type(column.type)}: expected text or numbers; rename it, or "
+            "choose another by --id-column or --label-column"
         ) from error
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sag_vicreg.artifacts.arrow import value_type
 from sag_vicreg.door import check_memory
 from sag_vicreg.errors import InputError, visible
 
@@ -25,21 +26,19 @@ def text_column(table: "pa.Table", name: str) -> Texts:
 
     found: list[str] = []
     for chunk in table[name].chunks:
-        # Each text of a dictionary once: decoded, a small file could fill the memory.
-        folded = pa.types.is_dictionary(chunk.type)
-        values = chunk.dictionary if folded else chunk
+        # Each text once: decoded, the dictionary of a small file could fill the memory.
         try:
-            texts = pc.utf8_slice_codeunits(values.cast(pa.large_string()), 0, _MOST_READ)
+            folded = chunk.dictionary_encode()
+            texts = folded.dictionary.cast(pa.large_string())
         except pa.ArrowException as error:
             raise InputError(
-                f"--text-column: '{name}' is {values.type}: expected text or numbers"
+                f"--text-column: '{name}' is {value_type(chunk.type)}: expected text or numbers"
             ) from error
+        texts = pc.utf8_slice_codeunits(texts, 0, _MOST_READ)
         check_memory(texts.nbytes)
-        shown = [shorten("" if text is None else text, MOST_KEPT) for text in texts.to_pylist()]
-        if folded:
-            places = chunk.indices.to_pylist()
-            shown = ["" if place is None else shown[place] for place in places]
-        found += shown
+        shown = [shorten(text or "", MOST_KEPT) for text in texts.to_pylist()]
+        places = folded.indices.to_pylist()
+        found += ["" if place is None else shown[place] for place in places]
     return np.array(found, dtype=np.object_)
 
 

@@ -51,7 +51,6 @@ class EvaluationScores:
     def result(self, name: str, *, images: Mapping[str, Any], hierarchy: str) -> ScoreFile:
         """Return what a file of results holds: scores, and apart from them how they were taken."""
         settings = {each: part.settings() for each, part in self._by_labels().items()}
-        n_classes = list(self.n_classes)
         return ScoreFile(
             kind="evaluation",
             method=name,
@@ -59,7 +58,7 @@ class EvaluationScores:
             options={
                 "hierarchy": hierarchy,
                 "n_train": self.n_train,
-                "n_classes": n_classes,
+                "n_classes": list(self.n_classes),
                 **settings,
             },
             n_images=self.n_test,

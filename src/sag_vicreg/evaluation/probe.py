@@ -51,8 +51,7 @@ class ProbeScores:
     @property
     def deviation(self) -> tuple[float, ...] | None:
         """Standard deviation over seeds (n - 1); None for one seed."""
-        found = tuple(s.deviation for s in self._over_seeds() if s.deviation is not None)
-        return found or None
+        return tuple(s.deviation for s in self._over_seeds() if s.deviation is not None) or None
 
     def _over_seeds(self) -> list[Score]:
         return list(averages([by_level("probe", seed) for seed in self.by_seed]).values())
@@ -211,8 +210,7 @@ def _probe(
         rng,
         max_rounds,
     )
-    final = SoftmaxStack(np.arange(n_levels), n_classes, rates, scaled.ridge)
-    final.start_from(weights)
+    final = SoftmaxStack(np.arange(n_levels), n_classes, rates, scaled.ridge, weights)
     final.train(scaled.train, labels, rng, passes=2)
     return np.stack(final.predict(scaled.test)), rates, rounds
 

@@ -56,12 +56,17 @@ class RandScores:
 
     def scores(self) -> dict[str, float]:
         """Return each score by its flat key: ``rand.level1``, ``ari.clusters20``."""
-        found: dict[str, float] = {}
-        for level, each in enumerate(self.by_level, start=1):
-            found |= {at_level(measure, level): v for measure, v in each.scores().items()}
-        for each in self.by_count:
-            found |= {at_clusters(m, each.n_clusters): v for m, v in each.scores().items()}
-        return found
+        levels = {
+            at_level(measure, level): value
+            for level, each in enumerate(self.by_level, start=1)
+            for measure, value in each.scores().items()
+        }
+        counts = {
+            at_clusters(measure, each.n_clusters): value
+            for each in self.by_count
+            for measure, value in each.scores().items()
+        }
+        return levels | counts
 
     def settings(self) -> dict[str, Any]:
         """Return how the clusters were made."""

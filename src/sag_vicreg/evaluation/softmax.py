@@ -31,16 +31,24 @@ class SoftmaxStack:
     ridge
         Weight of the squared penalty on each feature's weights, (d,). One feature should be
         constant, with ridge 0: there is no other bias.
+    weights
+        Where each classifier starts, as :meth:`averages` returns them; 0 by default.
     """
 
     def __init__(
-        self, targets: Ints, n_classes: Ints, rates: NDArray[np.float64], ridge: Floats
+        self,
+        targets: Ints,
+        n_classes: Ints,
+        rates: NDArray[np.float64],
+        ridge: Floats,
+        weights: list[Floats] | None = None,
     ) -> None:
         self.targets = targets
         self.rates = rates
         self._ridge = ridge
         self._sizes = n_classes[targets]
-        self._weights = np.zeros((self._sizes.sum(), len(ridge)), dtype=np.float32)
+        start = weights or [np.zeros((self._sizes.sum(), len(ridge)), dtype=np.float32)]
+        self._weights = np.concatenate(start)
         self._average: Floats | None = None
 
     def __len__(self) -> int:
@@ -61,11 +69,6 @@ class SoftmaxStack:
     def averages(self) -> list[Floats]:
         """Return the averaged weights of each classifier, (its classes, d)."""
         return self._split(self.average)
-
-    def start_from(self, weights: list[Floats]) -> None:
-        """Give every classifier its weights, as :meth:`averages` returns them."""
-        self._weights = np.concatenate(weights)
-        self._average = None
 
     def train(
         self, features: Floats, labels: Ints, rng: np.random.Generator, *, passes: float

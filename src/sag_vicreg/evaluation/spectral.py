@@ -56,8 +56,7 @@ def spectral_clusterings(
     # How a sum is split over threads decides its last bits, those decide where k-means starts, and
     # that the clusters.
     with threadpool_limits(1):
-        graph = knn_graph(vectors, n_neighbors)
-        graph, components = connect(graph, vectors)
+        graph, components = connect(knn_graph(vectors, n_neighbors), vectors)
     labels: dict[int, Ints] = {}
     # Again, for what the search of neighbours has loaded.
     with threadpool_limits(1), warnings.catch_warnings():
@@ -137,5 +136,4 @@ def _eigenvectors(graph: sparse.csr_array, count: int, seed: int) -> NDArray[np.
     else:
         start = np.random.default_rng(seed).standard_normal(n)
         values, vectors = eigsh(scaled, k=count, which="LA", v0=start, tol=1e-6)
-    smoothest: NDArray[np.float64] = vectors[:, np.argsort(-values)] * root[:, None]
-    return smoothest
+    return np.asarray(vectors[:, np.argsort(-values)] * root[:, None])
