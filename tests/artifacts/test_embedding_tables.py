@@ -10,6 +10,7 @@ import pytest
 
 from sag_vicreg.artifacts import ColumnNames, EmbeddingTable, open_table
 from sag_vicreg.artifacts.id_hashes import hash_ids
+from sag_vicreg.artifacts.table_files import one_line
 from sag_vicreg.artifacts.table_samples import gather
 from sag_vicreg.errors import InputError
 from sag_vicreg.passes import Passes
@@ -173,6 +174,14 @@ def test_what_changes_while_it_is_read_is_refused(tmp_path: Path, vectors: np.nd
     pq.write_table(as_table(vectors[:50], names_of(50)), folder / "part-1.parquet")
     with pytest.raises(InputError, match="100 rows became 50 while it was read"):
         everything(table)
+
+
+def test_an_error_without_a_word_is_called_by_its_name() -> None:
+    with (
+        pytest.raises(InputError, match=r"x\.parquet: cannot be read \(EOFError\)"),
+        one_line("x.parquet"),
+    ):
+        raise EOFError
 
 
 def test_numbers_that_are_not_finite_are_refused(tmp_path: Path, vectors: np.ndarray) -> None:

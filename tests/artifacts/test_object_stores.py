@@ -41,6 +41,17 @@ def test_a_bucket_gives_the_rows_a_folder_gives(tmp_path: Path) -> None:
             assert table.id_of(100) == "item 100"
 
 
+def test_an_array_on_a_store_is_not_looked_for_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path of a bucket may be one of the working folder too, of another array."""
+    (tmp_path / "bucket").mkdir()
+    np.save(tmp_path / "bucket" / "x.npy", np.ones((9, 2)))
+    monkeypatch.chdir(tmp_path)
+    with serve(tmp_path) as host, pytest.raises(InputError, match="an array is mapped from a disk"):
+        open_table(address(host, "x.npy"))
+
+
 def test_what_is_not_on_the_store_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "bucket").mkdir()
     with serve(tmp_path) as host, pytest.raises(InputError) as caught:

@@ -229,6 +229,11 @@ def open_table(where: Path | str, *, names: ColumnNames | None = None) -> Embedd
         raise InputError(
             f"cannot read {name} by pieces: the name must end in {', '.join(SUFFIXES)}"
         )
+    if suffixes == [".npy"] and system.type_name != "local":
+        raise InputError(
+            f"{name}: an array is mapped from a disk of this machine: copy the .npy files to one, "
+            "or store tables as .parquet"
+        )
     pieces = _pieces(system, paths)
     if not pieces:
         raise InputError(f"{name}: there are no rows")

@@ -62,8 +62,7 @@ def one_line(path: str) -> Iterator[None]:
             f"{path}: the file is gone: keep the files in place until the command ends"
         ) from error
     except (OSError, EOFError) as error:
-        said = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
-        raise InputError(f"{path}: cannot be read ({said[:300]})") from error
+        raise InputError(f"{path}: cannot be read ({first_line(error)})") from error
     except Exception as error:  # parsers share no base class for what damaged bytes do to them
         said = " ".join(str(error).split())[:200]
         raise InputError(

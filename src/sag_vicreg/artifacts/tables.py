@@ -180,8 +180,8 @@ def as_text(table: "pa.Table", name: str) -> "pa.ChunkedArray":
         return column.cast(pa.string())
     except pa.ArrowException as error:
         raise InputError(
-            f"column '{name}' is {value_type(column.type)}: expected text or numbers; rename it, or "
-            "choose another by --id-column or --label-column"
+            f"column '{name}' is {value_type(column.type)}: expected text or numbers; rename "
+            "it, or choose another by --id-column or --label-column"
         ) from error
 
 
