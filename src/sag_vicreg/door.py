@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import math
+import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -203,6 +204,11 @@ def check_values(value: Any) -> None:
         raise InputError("it holds a whole number of more than 64 bits")
     elif not isinstance(value, int | float | None):
         raise InputError(f"it holds a {type(value).__name__}: write it in quotes, as text")
+
+
+def file_size(file: BinaryIO) -> int:
+    """Return the bytes of an open file."""
+    return os.fstat(file.fileno()).st_size
 
 
 def check_memory(needed: int) -> None:

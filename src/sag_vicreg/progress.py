@@ -1,7 +1,8 @@
 """Progress bars, the same everywhere: on stderr, with an ETA, gone when the work is done."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from operator import length_hint
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -44,13 +45,9 @@ def progress_bar(description: str, total: float | None) -> Iterator[Callable[[fl
         yield lambda amount: progress.update(task, advance=amount)
 
 
-def track(
-    items: Sequence[T] | Iterable[T], description: str, total: int | None = None
-) -> Iterator[T]:
-    """Iterate over ``items`` under a progress bar."""
-    if total is None and isinstance(items, Sequence):
-        total = len(items)
-    with progress_bar(description, total) as advance:
+def track(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
+    """Iterate over ``items`` under a progress bar; ``total`` where they do not know it."""
+    with progress_bar(description, total or length_hint(items) or None) as advance:
         for item in items:
             yield item
             advance(1)

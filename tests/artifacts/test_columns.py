@@ -181,6 +181,7 @@ def test_a_selection_is_whole_or_refused() -> None:
     assert select("v:0:v:1", names) == [5, 6]
     for said, message in (
         ("dim_0:dim_3", "there is no column 'dim_3'"),
+        ("dim_0:dim_999999999999", "there is no column 'dim_3'"),
         ("dim_0:other", "there is no 'dim_0:other' among 'dim_0', 'dim_1', 'dim_10', ..., 'v:1'"),
         ("dim_0,dmi_1", "there is no 'dmi_1'"),
         ("x*", r"there is no 'x\*'"),

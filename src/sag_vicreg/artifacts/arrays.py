@@ -9,13 +9,13 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from sag_vicreg.artifacts.columns import IDS, LABELS, ColumnNames, select
-from sag_vicreg.door import check_memory
+from sag_vicreg.door import check_memory, file_size
 from sag_vicreg.errors import InputError
 
 Array = npt.NDArray[Any]
@@ -52,7 +52,7 @@ class _Header:
     """What an array in NumPy's format says of itself, and where its data begins."""
 
     shape: tuple[int, ...]
-    fortran: bool
+    order: Literal["F", "C"]
     dtype: np.dtype[Any]
     start: int
 
@@ -74,7 +74,7 @@ def _read_header(file: Any, length: int) -> _Header:
     shape, fortran, dtype = read(io.BytesIO(prefix + file.read(size)))
     if dtype.hasobject:
         raise InputError(_PICKLED)
-    header = _Header(shape, fortran, dtype, file.tell())
+    header = _Header(shape, "F" if fortran else "C", dtype, file.tell())
     if any(side < 0 for side in shape) or header.size != length - header.start:
         raise ValueError(f"shape {shape} of {dtype} in {length - header.start:,} bytes")
     return header
@@ -83,7 +83,7 @@ def _read_header(file: Any, length: int) -> _Header:
 def _read_data(file: Any, header: _Header) -> Array:
     check_memory(header.size)
     data = np.frombuffer(file.read(header.size), dtype=header.dtype)
-    return data.reshape(header.shape, order="F" if header.fortran else "C")
+    return data.reshape(header.shape, order=header.order)
 
 
 def _check_magic(file: BinaryIO, magic: bytes, other: bytes, other_name: str) -> int:
@@ -96,9 +96,8 @@ def _check_magic(file: BinaryIO, magic: bytes, other: bytes, other_name: str) ->
         raise InputError(f"this is {other_name} under the wrong name; rename it")
     if start != magic:
         raise ValueError("no NumPy header; pickles are not read")
-    length = file.seek(0, 2)
     file.seek(0)
-    return length
+    return file_size(file)
 
 
 def read_npy(file: BinaryIO, names: ColumnNames) -> Columns:
@@ -111,8 +110,7 @@ def map_npy(path: Path) -> Array:
     """Map an array into memory: what nobody looks at is not read."""
     with path.open("rb") as file:
         header = _read_header(file, _check_magic(file, _NPY, _ZIP, "an .npz archive"))
-    order = "F" if header.fortran else "C"
-    return np.memmap(path, header.dtype, "r", header.start, header.shape, order)  # type: ignore[call-overload, no-any-return]
+    return np.memmap(path, header.dtype, "r", header.start, header.shape, header.order)
 
 
 def read_npz(file: BinaryIO, names: ColumnNames) -> Columns:
@@ -142,8 +140,7 @@ def read_safetensors(file: BinaryIO, names: ColumnNames) -> Columns:
     """Read the tensors ``vectors``, ``ids`` and ``labels`` (numbers: the format has no text)."""
     from safetensors import deserialize
 
-    check_memory(file.seek(0, 2))
-    file.seek(0)
+    check_memory(file_size(file))
     tensors = dict(deserialize(file.read()))
     axes = {name: len(tensor["shape"]) for name, tensor in tensors.items()}
     return _chosen(axes, names, lambda name: _tensor(name, **tensors[name]))

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sag_vicreg.artifacts.arrow_messages import ArrowMessages, open_ipc
 from sag_vicreg.artifacts.columns import IDS, LABELS, ColumnNames, brief
 from sag_vicreg.artifacts.parquet_pages import read_batches
-from sag_vicreg.door import check_memory, parse_json
+from sag_vicreg.door import check_memory, file_size, parse_json
 from sag_vicreg.errors import InputError
 
 if TYPE_CHECKING:
@@ -127,8 +127,7 @@ def json_lines_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
     """Read one JSON mapping per line; the vectors are a list."""
     import pyarrow as pa
 
-    check_memory(_size(file))
-
+    check_memory(file_size(file))
     columns: dict[str, dict[int, Any]] = {}
     rows = values = 0
     for number, line in enumerate(file, start=1):
@@ -146,12 +145,6 @@ def json_lines_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
     return pa.table(
         {name: pa.array([cells.get(row) for row in range(rows)]) for name, cells in columns.items()}
     )
-
-
-def _size(file: BinaryIO) -> int:
-    size = file.seek(0, 2)
-    file.seek(0)
-    return size
 
 
 def _parse_line(line: bytes, number: int) -> dict[str, Any]:
@@ -180,7 +173,7 @@ def csv_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    check_memory(_size(file))
+    check_memory(file_size(file))
     line = file.readline()
     file.seek(0)
     first = next(csv.reader(io.StringIO(line.decode("utf-8-sig"), newline="")), [])

@@ -18,7 +18,6 @@ _VERSION_5 = 4
 _ROWS, _BUFFERS, _COMPRESSION = 0, 2, 3
 _DATA = 1
 _DICTIONARIES, _BATCHES = 2, 3
-_BLOCK_BYTES = 24
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,10 @@ class ArrowMessages:
         if magic != _MAGIC:
             raise ValueError("its end is missing")
         footer = _Table.root(self._read(self._length - tail - size, size))
-        every = (footer.vector(field, _BLOCK_BYTES) for field in (_DICTIONARIES, _BATCHES))
-        dictionaries, batches = ([Block(*struct.unpack("<qi12x", b)) for b in e] for e in every)
+        dictionaries, batches = (
+            [Block(*each) for each in footer.vector(field, "<qi12x")]
+            for field in (_DICTIONARIES, _BATCHES)
+        )
         return dictionaries, batches
 
     def _in_order(self) -> tuple[list[Block], list[Block]]:
@@ -97,7 +98,7 @@ class ArrowMessages:
             raise ValueError("it may be compressed as Arrow was before version 1.0")
         if message.number(_KIND, "B") == _DICTIONARY and (data := header.table(_DATA)) is not None:
             header = data
-        buffers = [struct.unpack("<qq", each) for each in header.vector(_BUFFERS, 16)]
+        buffers = header.vector(_BUFFERS, "<qq")
         sizes = [size for _, size in buffers]
         if header.table(_COMPRESSION) is not None:
             body = block.place + block.size
@@ -150,16 +151,16 @@ class _Table:
         place = self._field(field)
         return None if place is None else _Table(self.data, place + _unpack("<I", self.data, place))
 
-    def vector(self, field: int, size: int) -> list[bytes]:
-        """Return the parts of a vector, each of so many bytes."""
+    def vector(self, field: int, kind: str) -> list[tuple[int, ...]]:
+        """Return the parts of a vector, each unpacked."""
         place = self._field(field)
         if place is None:
             return []
         start = place + _unpack("<I", self.data, place)
-        end = start + 4 + size * _unpack("<I", self.data, start)
+        end = start + 4 + struct.calcsize(kind) * _unpack("<I", self.data, start)
         if end > len(self.data):
             raise ValueError("a list of a message goes on beyond its end")
-        return [self.data[at : at + size] for at in range(start + 4, end, size)]
+        return list(struct.iter_unpack(kind, self.data[start + 4 : end]))
 
 
 def _unpack(kind: str, data: bytes, place: int) -> int:

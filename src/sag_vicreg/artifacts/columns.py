@@ -120,9 +120,10 @@ def _places_between(
         for place, name in names.items()
         if (found := _numbered(name)) and found[0] == affixes and first <= found[1] <= last
     }
-    missing = set(range(first, last + 1)) - set(numbers.values())
-    if missing and numbers:
-        gap = affixes[0] + str(min(missing)) + affixes[1]
+    known = set(numbers.values())
+    missing = next((number for number in range(first, last + 1) if number not in known), None)
+    if missing is not None and numbers:
+        gap = affixes[0] + str(missing) + affixes[1]
         raise InputError(f"--vector-columns {shlex.quote(item)}: there is no column '{gap}'")
     return list(numbers)
 

@@ -47,7 +47,6 @@ class Contents:
 
 def contents_of(metadata: Mapping[str, str]) -> Contents | None:
     """Return what a file's metadata says of its rows; None where it does not say it."""
-    known = {name: metadata[name] for name in Contents.__dataclass_fields__ if name in metadata}
-    if not {"dataset", "split", "classes", "seed", "model"} <= known.keys():
+    if not {"dataset", "split", "classes", "seed", "model"} <= metadata.keys():
         return None
-    return check_form(known, Contents)
+    return check_form(metadata, Contents)

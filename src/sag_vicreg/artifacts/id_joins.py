@@ -5,7 +5,7 @@ ids of two tables lie in partitions of the same number, and one pair of these fi
 """
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from io import BytesIO
 from typing import IO, Self
@@ -40,15 +40,12 @@ class HashPartitions:
     ) -> None:
         needed = rows * _RECORD.itemsize * _COPIES
         self.count = int(min(max(1, -(-needed // partition_bytes)), _MOST_PARTITIONS))
-        self._held = held
-
-    def _open(self) -> IO[bytes]:
-        return BytesIO() if self._held else tempfile.TemporaryFile()
+        self._new_file: Callable[[], IO[bytes]] = BytesIO if held else tempfile.TemporaryFile
 
     def __enter__(self) -> Self:
         self._stack = ExitStack()
         try:
-            self._files = [self._stack.enter_context(self._open()) for _ in range(self.count)]
+            self._files = [self._stack.enter_context(self._new_file()) for _ in range(self.count)]
         except OSError as error:
             self._stack.close()
             raise _no_room(error) from error
@@ -75,29 +72,28 @@ class HashPartitions:
         """Read one partition, ascending by hash."""
         file = self._files[number]
         file.seek(0)
-        records = np.frombuffer(file.read(), _RECORD)
-        return _in_order(records)
+        return _in_order(np.frombuffer(file.read(), _RECORD))
 
     @property
     def repeats(self) -> int:
         """How many rows have the hash of an earlier one."""
-        every = (self.sorted(number) for number in range(self.count))
-        return sum(int(_same(records[1:], records[:-1]).sum()) for records in every)
+        every = map(self.sorted, range(self.count))
+        return sum(len(records) - len(_distinct(records)) for records in every)
 
 
 def count_common(every: Sequence[HashPartitions]) -> int:
     """Count the hashes that are in all of several sets, partitioned alike."""
-    total = 0
+    total, others = 0, len(every) - 1
     for number in range(every[0].count):
-        distinct = []
-        for partitions in every:
-            records = partitions.sorted(number)
-            distinct.append(records[1:][~_same(records[1:], records[:-1])])
-            distinct.append(records[:1])
+        distinct = [_distinct(partitions.sorted(number)) for partitions in every]
         together = _in_order(np.concatenate(distinct))
-        others = len(every) - 1
         total += int(_same(together[others:], together[: len(together) - others]).sum())
     return total
+
+
+def _distinct(records: Records) -> Records:
+    """Return the first of those that share a hash, of records in order."""
+    return np.append(records[:1], records[1:][~_same(records[1:], records[:-1])])
 
 
 class IdPartitions(HashPartitions):

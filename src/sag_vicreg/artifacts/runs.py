@@ -151,8 +151,11 @@ class Run:
 
 def embedding_files(folder: Path) -> list[EmbeddingFile]:
     """List the embedding files of a folder, with what each says of itself."""
-    found = finished_files(folder, "*.parquet")
-    return [EmbeddingFile(path, read_contents(path)) for path in found if path.name != THUMBNAILS]
+    return [
+        EmbeddingFile(path, read_contents(path))
+        for path in finished_files(folder, "*.parquet")
+        if path.name != THUMBNAILS
+    ]
 
 
 def training_file(test: EmbeddingFile) -> EmbeddingFile | None:

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sag_vicreg.errors import InputError
 from sag_vicreg.evaluation.centroids import class_centroids
-from sag_vicreg.evaluation.checks import check_vectors
-from sag_vicreg.evaluation.levels import labels_by_level
+from sag_vicreg.evaluation.checks import check_vectors, labels_by_level
 from sag_vicreg.hierarchy import Hierarchy
 from sag_vicreg.structure import Tree, ward_tree
 

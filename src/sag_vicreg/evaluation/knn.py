@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sag_vicreg.errors import InputError, check_name
-from sag_vicreg.evaluation.levels import labelled_sets
+from sag_vicreg.evaluation.checks import labelled_sets
 from sag_vicreg.evaluation.neighbors import nearest
 from sag_vicreg.hierarchy import Hierarchy
 from sag_vicreg.scores import by_level

@@ -9,9 +9,9 @@ import numpy as np
 
 from sag_vicreg.artifacts import Embeddings, ScoreFile, join
 from sag_vicreg.errors import InputError
+from sag_vicreg.evaluation.checks import labels_by_level
 from sag_vicreg.evaluation.class_tree import ClassTreeScores, class_tree_similarity
 from sag_vicreg.evaluation.knn import TEMPERATURE, VOTERS, KNNScores, Vote, hierarchical_knn
-from sag_vicreg.evaluation.levels import labels_by_level
 from sag_vicreg.evaluation.probe import ProbeScores, hierarchical_probe
 from sag_vicreg.evaluation.rand import NEIGHBORS, RandScores, check_clustering, rand_index
 from sag_vicreg.evaluation.unlabelled import LabelFree, label_free

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sag_vicreg.errors import InputError
-from sag_vicreg.evaluation.checks import Array
-from sag_vicreg.evaluation.levels import labelled_sets
+from sag_vicreg.evaluation.checks import Array, labelled_sets
 from sag_vicreg.evaluation.softmax import Floats, Ints, SoftmaxStack
 from sag_vicreg.hierarchy import Hierarchy
 from sag_vicreg.progress import track

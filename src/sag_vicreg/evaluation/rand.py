@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sag_vicreg.errors import InputError
-from sag_vicreg.evaluation.checks import check_vectors
-from sag_vicreg.evaluation.levels import labels_by_level
+from sag_vicreg.evaluation.checks import check_vectors, labels_by_level
 from sag_vicreg.evaluation.spectral import spectral_clusterings
 from sag_vicreg.hierarchy import Hierarchy
 from sag_vicreg.scores import CLUSTER_COUNTS, at_clusters, at_level
