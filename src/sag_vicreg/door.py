@@ -85,8 +85,6 @@ def open_file(path: Path | str, kind: Kind) -> Iterator[BinaryIO]:
         raise InputError(f"{path}: there is no such file") from error
     except MemoryError as error:
         raise InputError(f"{path}: it does not fit into memory: {kind.remedy}") from error
-    except ValidationError as error:
-        raise InputError(f"{path} is not {kind.name} ({_first(error)}): {kind.remedy}") from error
     except OSError as error:
         reason = error.strerror or _one_line(error)
         raise InputError(f"{path}: cannot read it ({reason}): {kind.remedy}") from error
@@ -101,18 +99,15 @@ def _one_line(error: BaseException) -> str:
         return f"byte {error.start} is not UTF-8 text"
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_context=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        return ": ".join(filter(None, (where, first["msg"])))[:400]
     return _cut(" ".join(str(error).split()) or type(error).__name__, 200)
 
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]} ..."
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_context=False)[0]
-    where = ".".join(map(str, first["loc"]))
-    text = f"{where}: {first['msg']}" if where else first["msg"]
-    return text[:400]
 
 
 def _whole(file: BinaryIO, kind: Kind) -> bytes:

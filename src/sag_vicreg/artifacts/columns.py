@@ -49,22 +49,17 @@ class ColumnNames:
 def _find(
     names: Sequence[str], wanted: str | None, usual: Sequence[str], option: str
 ) -> str | None:
-    if wanted is not None:
-        if wanted not in names:
-            raise InputError(
-                f"{option}: there is no '{wanted}' among {brief(names)}; where files differ, give "
-                "the option once per file, in their order"
-            )
-        if names.count(wanted) > 1:
-            raise InputError(
-                f"{option}: there is more than one column '{wanted}': keep one of them"
-            )
-        return wanted
-    found = [name for name in names if name in usual]
+    found = [name for name in names if name in (usual if wanted is None else (wanted,))]
+    if wanted is not None and not found:
+        raise InputError(
+            f"{option}: there is no '{wanted}' among {brief(names)}; where files differ, give "
+            "the option once per file, in their order"
+        )
     if len(set(found)) > 1:
         raise InputError(f"there are both '{found[0]}' and '{found[1]}': choose by {option}")
     if len(found) > 1:
-        raise InputError(f"there is more than one column '{found[0]}': keep one of them")
+        said = "" if wanted is None else f"{option}: "
+        raise InputError(f"{said}there is more than one column '{found[0]}': keep one of them")
     return found[0] if found else None
 
 

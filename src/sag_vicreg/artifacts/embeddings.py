@@ -238,14 +238,12 @@ def write_embeddings(
         }
     flat = pa.array(np.ascontiguousarray(vectors).reshape(-1))
     rows = _embeddings(vectors, embeddings.ids, embeddings.labels)
-    columns = {} if rows.ids is None else {"id": pa.array(rows.ids.tolist())}
-    if rows.labels is not None:
-        columns["label"] = pa.array(rows.labels.tolist())
+    known = {"id": rows.ids, "label": rows.labels}
+    columns = {name: pa.array(each.tolist()) for name, each in known.items() if each is not None}
     columns["vector"] = pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
     kept = dict(metadata or {})
     noted = {key.encode(): value.encode() for key, value in kept.items()}
-    noted[CHECKSUM] = _checksum(rows, kept)
-    table = pa.table(columns).replace_schema_metadata(noted)
+    table = pa.table(columns, metadata=noted | {CHECKSUM: _checksum(rows, kept)})
     # Through a file of our own: Arrow takes no name that is not UTF-8.
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         pq.write_table(table, file, write_page_checksum=True, **options)

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -170,9 +170,7 @@ def training_file(test: EmbeddingFile) -> EmbeddingFile | None:
         file
         for file in embedding_files(test.path.parent)
         if (c := file.contents) is not None
-        and (c.split, c.made_by) == ("train", "embed")
-        and (c.model, c.dataset) == (tested.model, tested.dataset)
-        and (c.classes, c.seed) == (tested.classes, tested.seed)
+        and c == replace(tested, split="train", made_by="embed", max_images=c.max_images)
     ]
     for limit in (tested.max_images, None):
         for file in beside:

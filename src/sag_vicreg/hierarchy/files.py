@@ -40,18 +40,15 @@ def load_hierarchy(name_or_path: str | Path) -> Hierarchy:
 
 
 def _parse(header: list[str], rows: list[list[str]]) -> Hierarchy:
-    columns = {column.strip().lower(): place for place, column in enumerate(header)}
-    if not {"class", "path"} <= columns.keys():
+    columns = [column.strip().lower() for column in header]
+    if not {"class", "path"} <= set(columns):
         raise InputError(
             f"the first line must be 'class,path', found {', '.join(header) or 'nothing'}"
         )
-
-    def cell(row: list[str], name: str) -> str:
-        place = columns[name]
-        return row[place].strip() if place < len(row) else ""
-
-    classes = [cell(row, "class") for row in rows]
-    paths = [tuple(part.strip() for part in cell(row, "path").split("/")) for row in rows]
+    # A row may end early.
+    cells = [dict.fromkeys(columns, "") | dict(zip(columns, row, strict=False)) for row in rows]
+    classes = [row["class"].strip() for row in cells]
+    paths = [tuple(part.strip() for part in row["path"].split("/")) for row in cells]
     if not any(path[-1] == name for name, path in zip(classes, paths, strict=True)):
         paths = [(*path, name) for name, path in zip(classes, paths, strict=True)]
     for name, path in zip(classes, paths, strict=True):
