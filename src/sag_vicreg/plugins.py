@@ -48,7 +48,12 @@ class Plugins(Generic[T]):
     def find(self, name: str) -> T | None:
         """Load what has this name; None where no package brings it."""
         entry = self._found().get(name)
-        return None if entry is None else self._load(entry)
+        if entry is None:
+            return None
+        found: T = self.named_object(name, entry.value)
+        if problem := self._problem(found, name):
+            raise self.refusal(name, f"{entry.value} {problem}")
+        return found
 
     def refusal(self, name: str, problem: str) -> InputError:
         """Build the line that says what is wrong with a name, whose it is, and what to do."""
@@ -71,12 +76,6 @@ class Plugins(Generic[T]):
             return EntryPoint(name, where, self.noun).load()
         except Exception as error:  # another's module raises what it likes
             raise self.refusal(name, f"importing {where} failed, {_said(error)}") from error
-
-    def _load(self, entry: "EntryPoint") -> T:
-        found: T = self.named_object(entry.name, entry.value)
-        if problem := self._problem(found, entry.name):
-            raise self.refusal(entry.name, f"{entry.value} {problem}")
-        return found
 
     def _found(self) -> "dict[str, EntryPoint]":
         found: dict[str, EntryPoint] = {}

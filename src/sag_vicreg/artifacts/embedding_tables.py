@@ -267,7 +267,7 @@ def _pieces(system: "FileSystem", paths: list[str]) -> list[Piece]:
                 if rows < 0:
                     raise ValueError(f"part {part} has {rows} rows")
                 if rows:
-                    pieces.append(Piece(len(pieces), path, part, start, rows))
+                    pieces.append(Piece(path, part, start, rows))
                     start += rows
     return pieces
 

@@ -41,12 +41,12 @@ def as_table(source: Embeddings | EmbeddingTable) -> EmbeddingTable:
     vectors = source.vectors
     rows, dimensions = vectors.shape
     step = max(1, BLOCK_BYTES // (dimensions * vectors.itemsize))
-    starts = enumerate(range(0, max(1, rows), step))
+    starts = range(0, max(1, rows), step)
     return HeldTable(
         name="",
         rows=rows,
         dimensions=dimensions,
-        pieces=tuple(Piece(k, "", k, start, min(step, rows - start)) for k, start in starts),
+        pieces=tuple(Piece("", 0, start, min(step, rows - start)) for start in starts),
         id_column=None if source.ids is None else "id",
         label_column=None,
         vector_columns=(),

@@ -1,7 +1,7 @@
 """The run folder: one training run and everything made from it."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -133,20 +133,19 @@ class Run:
         own = [(file, c) for file, c in tests if c.dataset == dataset.name]
         every = ("all", None, dataset.seed)
         whole = [(f, c) for f, c in own if (c.classes, c.max_images, c.seed) == every]
-        for candidates in (whole, own, tests):
-            if len(candidates) == 1:
-                return candidates[0][0]
-            if candidates:
-                listed = ", ".join(file.path.name for file, _ in candidates)
-                raise InputError(
-                    f"{self.folder} has several files of test embeddings: {listed}; name one by "
-                    "its path"
-                )
-        raise InputError(
-            f"{self.folder} has no test embeddings: make them with "
-            f"`sag-vicreg embed {self.folder} --dataset {dataset.name}`, "
-            "and once more with --split train for k-NN and probe"
-        )
+        candidates = [file for file, _ in whole or own or tests]
+        if not candidates:
+            raise InputError(
+                f"{self.folder} has no test embeddings: make them with "
+                f"`sag-vicreg embed {self.folder} --dataset {dataset.name}`, "
+                "and once more with --split train for k-NN and probe"
+            )
+        if len(candidates) > 1:
+            raise InputError(
+                f"{self.folder} has several files of test embeddings: {_listed(candidates)}; name "
+                "one by its path"
+            )
+        return candidates[0]
 
 
 def embedding_files(folder: Path) -> list[EmbeddingFile]:
@@ -167,19 +166,21 @@ def training_file(test: EmbeddingFile) -> EmbeddingFile | None:
     if tested is None or tested.split != "test":
         return None
     beside = [
-        file
+        (file, c.max_images)
         for file in embedding_files(test.path.parent)
         if (c := file.contents) is not None
         and c == replace(tested, split="train", made_by="embed", max_images=c.max_images)
     ]
-    for limit in (tested.max_images, None):
-        for file in beside:
-            if file.contents is not None and file.contents.max_images == limit:
-                return file
-    if len(beside) > 1:
-        listed = ", ".join(file.path.name for file in beside)
+    limits = (tested.max_images, None)
+    fitting = [file for limit in limits for file, most in beside if most == limit]
+    candidates = fitting[:1] or [file for file, _ in beside]
+    if len(candidates) > 1:
         raise InputError(
-            f"{test.path} has several files of training embeddings beside it: {listed}; choose "
-            "one by --train"
+            f"{test.path} has several files of training embeddings beside it: "
+            f"{_listed(candidates)}; choose one by --train"
         )
-    return beside[0] if beside else None
+    return candidates[0] if candidates else None
+
+
+def _listed(files: Sequence[EmbeddingFile]) -> str:
+    return ", ".join(file.path.name for file in files)

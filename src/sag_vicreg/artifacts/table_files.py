@@ -1,8 +1,8 @@
 """The files of a table that is read piece by piece: where they are, and how each format is cut.
 
 A piece is what can be read without its neighbours: a row group of a parquet file, a record batch
-of an Arrow file, some thousand rows of a ``.npy`` array. Pieces are numbered alike for everybody,
-so that work over them can be shared out and its results put together in one order.
+of an Arrow file, some thousand rows of a ``.npy`` array. Pieces have one order for everybody, so
+that work over them can be shared out and its results put together.
 """
 
 import fnmatch
@@ -38,7 +38,6 @@ _PATIENCE = timedelta(seconds=20)
 class Piece:
     """Some consecutive rows of a table: part ``part`` of ``path``, from row ``start`` on."""
 
-    number: int
     path: str
     part: int
     start: int

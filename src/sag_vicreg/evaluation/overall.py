@@ -50,7 +50,6 @@ class EvaluationScores:
 
     def result(self, name: str, *, images: Mapping[str, Any], hierarchy: str) -> ScoreFile:
         """Return what a file of results holds: scores, and apart from them how they were taken."""
-        settings = {each: part.settings() for each, part in self._by_labels().items()}
         return ScoreFile(
             kind="evaluation",
             method=name,
@@ -59,7 +58,7 @@ class EvaluationScores:
                 "hierarchy": hierarchy,
                 "n_train": self.n_train,
                 "n_classes": list(self.n_classes),
-                **settings,
+                **{each: part.settings() for each, part in self._by_labels().items()},
             },
             n_images=self.n_test,
             scores=self.scores(),

@@ -129,20 +129,19 @@ def rand_index(
         cluster_counts = [count for count in CLUSTER_COUNTS if 2 * count <= n]
 
     n_classes = [len(np.unique(level)) for level in levels]
-    found = spectral_clusterings(
+    clusters, components = spectral_clusterings(
         points, [*n_classes, *cluster_counts], n_neighbors=n_neighbors, seed=seed
     )
     return RandScores(
         by_level=tuple(
-            agreement(level, found.labels[count], count)
+            agreement(level, clusters[count], count)
             for level, count in zip(levels, n_classes, strict=True)
         ),
         by_count=tuple(
-            agreement(levels[-1], found.labels[count], count)
-            for count in sorted(set(cluster_counts))
+            agreement(levels[-1], clusters[count], count) for count in sorted(set(cluster_counts))
         ),
         n_neighbors=n_neighbors,
-        components=found.components,
+        components=components,
         seed=seed,
     )
 

@@ -8,7 +8,6 @@ clusters. Eigenvectors do not depend on the number of clusters, so the largest n
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,23 +30,17 @@ _RESTARTS = 3
 _BLOCK = 2048
 
 
-@dataclass(frozen=True)
-class Clusterings:
-    """Clusterings of one set of points by their number of clusters."""
-
-    labels: dict[int, Ints]
-    components: int
-    """Connected components of the k-NN graph, before they were tied together."""
-
-
 def spectral_clusterings(
     vectors: Array, counts: Iterable[int], *, n_neighbors: int, seed: int
-) -> Clusterings:
+) -> tuple[dict[int, Ints], int]:
     """Cluster ``vectors`` (n, d) into each of ``counts`` clusters.
+
+    Returns the cluster of each point by the number of clusters, and the number of connected
+    components of the k-NN graph.
 
     A k-NN graph in several pieces has no order among its eigenvectors of eigenvalue 1, and more
     pieces than clusters leave the result to chance. Pieces are therefore tied together first, each
-    to the point nearest to it outside, and their number is reported.
+    to the point nearest to it outside.
     """
     wanted = sorted(set(counts))
     from sklearn.cluster import KMeans  # first of all: a library is limited only once it is loaded
@@ -66,7 +59,7 @@ def spectral_clusterings(
         for count in track(wanted, "spectral clustering"):
             means = KMeans(count, n_init=_RESTARTS, random_state=seed)
             labels[count] = means.fit_predict(embedding[:, :count]).astype(np.int64)
-    return Clusterings(labels, components)
+    return labels, components
 
 
 def knn_graph(vectors: Array, n_neighbors: int) -> sparse.csr_array:
