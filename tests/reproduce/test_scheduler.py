@@ -6,13 +6,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sag_vicreg.errors import InputError
-from sag_vicreg.reproduce.executors import ClusterExecutor, process_executor
+from sag_vicreg.reproduce.executors import ClusterExecutor, Processes
 from sag_vicreg.reproduce.grid import WorkerPool
 from sag_vicreg.reproduce.scheduler import BUSY, DONE, Task, run_tasks
 from sag_vicreg.reproduce.store import Store
@@ -51,7 +52,7 @@ def test_each_task_runs_once_after_what_it_needs() -> None:
         Task("b", "b", work, ("b",)),
     ]
     seconds: list[float] = []
-    assert run_tasks(tasks, Now(), jobs=1, advance=seconds.append) == []
+    assert run_tasks(tasks, Now(), jobs=1, advance=seconds.append) == {}
     assert order == ["a", "b", "compare"]
     assert sum(seconds) == pytest.approx(3.0)
 
@@ -68,11 +69,11 @@ def test_a_failure_costs_only_what_needs_it() -> None:
         Task("last", "last", lambda: DONE, needs=("after",)),
     ]
     failures = run_tasks(tasks, Now(), jobs=2, note=lines.append)
-    assert [(f.task.key, f.reason) for f in failures] == [
-        ("bad", "RuntimeError: collapsed at step 7"),
-        ("after", "what it needs has failed"),
-        ("last", "what it needs has failed"),
-    ]
+    assert failures == {
+        "bad": "RuntimeError: collapsed at step 7",
+        "after": "what it needs has failed",
+        "last": "what it needs has failed",
+    }
     assert "failed: the bad one (RuntimeError: collapsed at step 7)" in lines
     assert "done: good" in lines
 
@@ -98,7 +99,7 @@ def test_a_task_busy_elsewhere_is_asked_for_again_and_others_go_first() -> None:
         return DONE
 
     tasks = [Task("busy", "busy", busy), Task("other", "other", other)]
-    assert run_tasks(tasks, Now(), jobs=1, retry_seconds=0.01) == []
+    assert run_tasks(tasks, Now(), jobs=1, retry_seconds=0.01) == {}
     assert order[:2] == ["busy", "other"]
     assert order.count("busy") == 3
 
@@ -112,7 +113,7 @@ def test_a_task_somebody_is_at_is_not_even_sent_out() -> None:
         return DONE
 
     task = Task("a", "a", work, free=lambda: next(free))
-    assert run_tasks([task], Now(), jobs=1, retry_seconds=0.01) == []
+    assert run_tasks([task], Now(), jobs=1, retry_seconds=0.01) == {}
     assert sent == ["sent"]
 
 
@@ -176,19 +177,19 @@ class Asked:
 @pytest.mark.slow
 def test_processes_run_at_most_so_many_at_once(tmp_path: Path) -> None:
     tasks = [Task(str(i), str(i), _fine) for i in range(4)]
-    with process_executor(tmp_path / "log") as executor:
+    with closing(Processes(tmp_path / "log")) as executor:
         counting = Counting(executor)
-        assert run_tasks(tasks, counting, jobs=2) == []
+        assert run_tasks(tasks, counting, jobs=2) == {}
     assert len(counting.out) == 4
     assert max(counting.out) == 2
 
 
 def test_a_process_that_dies_is_a_failure_and_not_a_hang(tmp_path: Path) -> None:
-    with process_executor(tmp_path / "log") as executor:
+    with closing(Processes(tmp_path / "log")) as executor:
         tasks = [Task("a", "a", _crash), Task("b", "b", _fine)]
-        (failure,) = run_tasks(tasks, executor, jobs=1)
-    assert failure.task.key == "a"
-    assert "BrokenProcessPool" in failure.reason
+        failures = run_tasks(tasks, executor, jobs=1)
+    assert list(failures) == ["a"]
+    assert "BrokenProcessPool" in failures["a"]
 
 
 def wait_until(reached: Callable[[], bool]) -> None:
@@ -214,7 +215,7 @@ def test_ctrl_c_ends_what_runs(tmp_path: Path) -> None:
         return 0.0
 
     task = Task("a", "a", _never_end, (str(started),), progress=interrupt_when_started)
-    with pytest.raises(KeyboardInterrupt), process_executor(tmp_path / "log") as executor:
+    with pytest.raises(KeyboardInterrupt), closing(Processes(tmp_path / "log")) as executor:
         run_tasks([task], executor, jobs=1)
     wait_until(lambda: is_gone(int(started.read_text())))
 
@@ -224,12 +225,13 @@ def test_workers_do_not_outlive_a_killed_grid(tmp_path: Path) -> None:
     script = tmp_path / "grid.py"
     script.write_text(
         "import sys, threading, pathlib\n"
-        "from sag_vicreg.reproduce.executors import process_executor\n"
+        "from contextlib import closing\n"
+        "from sag_vicreg.reproduce.executors import Processes\n"
         "def wait(path):\n"
         "    import os\n"
         "    pathlib.Path(path).write_text(str(os.getpid())); threading.Event().wait()\n"
         "if __name__ == '__main__':\n"
-        "    with process_executor(pathlib.Path(sys.argv[1] + '.log')) as executor:\n"
+        "    with closing(Processes(pathlib.Path(sys.argv[1] + '.log'))) as executor:\n"
         "        executor.submit(wait, sys.argv[1]).result()\n"
     )
     grid = subprocess.Popen([sys.executable, str(script), str(pid_file)])
@@ -274,7 +276,7 @@ def test_the_same_tasks_go_out_through_submitit(tmp_path: Path) -> None:
         Task("a", "a", _square_into, (str(tmp_path / "a"), 3)),
         Task("b", "b", _square_into, (str(tmp_path / "b"), 4), needs=("a",)),
     ]
-    assert run_tasks(tasks, executor, jobs=2) == []
+    assert run_tasks(tasks, executor, jobs=2) == {}
     assert [(tmp_path / name).read_text() for name in "ab"] == ["9", "16"]
 
 

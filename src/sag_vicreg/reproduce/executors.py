@@ -6,13 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 from sag_vicreg.errors import InputError, check_name
-from sag_vicreg.reproduce.scheduler import Executor, Future
+from sag_vicreg.reproduce.scheduler import Future
 
 CLUSTERS = ("slurm", "local")
 
@@ -37,7 +37,10 @@ def _start_worker(parent: int, log: Path) -> None:
 
 
 class Processes:
-    """Run every task in a process of its own, so that one's memory and crash stay its own."""
+    """Run every task in a process of its own, so that one's memory and crash stay its own.
+
+    The processes write to ``log``; :func:`contextlib.closing` ends them, whatever ends its block.
+    """
 
     def __init__(self, log: Path) -> None:
         self._log = log
@@ -63,16 +66,11 @@ class Processes:
             process.terminate()
 
 
-def process_executor(log: Path) -> AbstractContextManager[Executor]:
-    """Run tasks in processes that write to ``log`` and end with the block, whatever ends it."""
-    return closing(Processes(log))
-
-
+@dataclass(frozen=True)
 class _Resubmittable:
     """A function submitit may stop at its time limit and submit again: our tasks resume."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+    function: Callable[..., Any]
 
     def __call__(self, *args: Any) -> Any:
         """Run the task."""

@@ -1,7 +1,7 @@
 """The grid: what is done is left alone, the rest is trained and evaluated, and any end is safe."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ from sag_vicreg.machine import core_count, thread_count
 from sag_vicreg.progress import progress_bar
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.reproduce.estimate import expected_seconds, steps_of
-from sag_vicreg.reproduce.executors import ClusterExecutor, process_executor
+from sag_vicreg.reproduce.executors import ClusterExecutor, Processes
 from sag_vicreg.reproduce.plan import Evaluation, model_label
 from sag_vicreg.reproduce.scheduler import Executor, Task, run_tasks
 from sag_vicreg.reproduce.store import Store
@@ -71,7 +71,7 @@ class WorkerPool:
     def executor(self, store: Store) -> AbstractContextManager[Executor]:
         """Return what runs the tasks."""
         if self.cluster is None:
-            return process_executor(store.root / "workers.log")
+            return closing(Processes(store.root / "workers.log"))
         return nullcontext(
             ClusterExecutor(store.root / "cluster", self.cluster, self.cluster_options)
         )

@@ -52,14 +52,6 @@ class Task:
     free: Callable[[], bool] = field(default=lambda: True)
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A task that failed, and why; tasks that needed it were left out."""
-
-    task: Task
-    reason: str
-
-
 def run_tasks(
     tasks: Iterable[Task],
     executor: Executor,
@@ -68,71 +60,60 @@ def run_tasks(
     advance: Callable[[float], None] = lambda seconds: None,
     note: Callable[[str], None] = lambda line: None,
     retry_seconds: float = RETRY_SECONDS,
-) -> list[Failure]:
+) -> dict[str, str]:
     """Run all tasks, at most ``jobs`` at once, each after those it needs.
 
     ``advance`` is told estimated seconds of finished work, in pieces, for a bar over everything.
     A task that is busy elsewhere is asked for again until it is done there. A user's mistake in
     one task would be the same in the next, so :class:`InputError` ends the whole run; any other
-    failure costs that task and those that need it.
+    failure costs that task and those that need it. Returns why each of these is not done, by key.
     """
     waiting = {task.key: task for task in tasks}
-    known = set(waiting)
-    not_before: dict[str, float] = {}
     running: dict[str, tuple[Task, Future]] = {}
+    failures: dict[str, str] = {}
+    not_before: dict[str, float] = {}
     shown: dict[str, float] = {}
-    done: set[str] = set()
-    failures: list[Failure] = []
+
+    def show(task: Task, share: float) -> None:
+        before = shown.get(task.key, 0.0)
+        shown[task.key] = max(share, before)
+        advance((shown[task.key] - before) * task.seconds)
+
+    def retry_later(task: Task) -> None:
+        waiting[task.key] = task
+        not_before[task.key] = time.monotonic() + retry_seconds
+
     while waiting or running:
-        for key in list(waiting):
-            task = waiting[key]
-            ready = all(need in done or need not in known for need in task.needs)
-            early = time.monotonic() < not_before.get(key, 0.0)
-            if not ready or early or len(running) >= jobs:
+        for key, task in list(waiting.items()):
+            if any(need in failures for need in task.needs):
+                failures[key] = "what it needs has failed"
+                del waiting[key]
                 continue
-            if not task.free():
-                not_before[key] = time.monotonic() + retry_seconds
-            else:
+            # What is not among the tasks, or no longer, is done.
+            blocked = any(need in waiting or need in running for need in task.needs)
+            early = time.monotonic() < not_before.get(key, 0.0)
+            if blocked or early or len(running) >= jobs:
+                continue
+            if task.free():
                 running[key] = (waiting.pop(key), executor.submit(task.work, *task.arguments))
+            else:
+                retry_later(task)
         for key, (task, future) in list(running.items()):
             if not future.done():
-                _show(task, min(task.progress(), 0.99), shown, advance)
+                show(task, min(task.progress(), 0.99))
                 continue
             del running[key]
             try:
-                answer = future.result()
+                if future.result() == BUSY:
+                    retry_later(task)
+                    continue
             except InputError:
                 raise
             except Exception as error:
-                reason = f"{type(error).__name__}: {error}"
-                failures.append(Failure(task, reason))
-                note(f"failed: {task.label} ({reason.splitlines()[0]})")
-                failures += _drop_dependents(key, waiting)
+                failures[key] = f"{type(error).__name__}: {error}"
+                note(f"failed: {task.label} ({failures[key].splitlines()[0]})")
                 continue
-            if answer == BUSY:
-                waiting[key] = task
-                not_before[key] = time.monotonic() + retry_seconds
-                continue
-            done.add(key)
-            _show(task, 1.0, shown, advance)
+            show(task, 1.0)
             note(f"done: {task.label}")
         time.sleep(POLL_SECONDS)
     return failures
-
-
-def _show(
-    task: Task, share: float, shown: dict[str, float], advance: Callable[[float], None]
-) -> None:
-    before = shown.get(task.key, 0.0)
-    if share > before:
-        advance((share - before) * task.seconds)
-        shown[task.key] = share
-
-
-def _drop_dependents(failed: str, waiting: dict[str, Task]) -> list[Failure]:
-    dropped = []
-    for key in [key for key, task in waiting.items() if failed in task.needs]:
-        task = waiting.pop(key)
-        dropped.append(Failure(task, "what it needs has failed"))
-        dropped += _drop_dependents(key, waiting)
-    return dropped

@@ -11,7 +11,7 @@
 import json
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,13 +106,10 @@ class Store:
         path = self.root / "locks" / f"{key}.lock"
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(path)
-        try:
+        with suppress(Timeout):
             lock.acquire(blocking=False)
-        except Timeout:
-            yield False
-            return
         try:
-            yield True
+            yield lock.is_locked
         finally:
             lock.release()
 
