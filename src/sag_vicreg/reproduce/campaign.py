@@ -80,25 +80,24 @@ class Campaign:
                 self.echo(f"{target.name}: measured when it is run; no estimate")
                 continue
             todo = outline(target.evaluations, self.store)
+            done = len(todo.evaluations) - len(todo.to_evaluate)
             self.echo(
-                f"{target.name}: {len(todo.evaluations)} evaluations, {len(todo.done)} done; "
+                f"{target.name}: {len(todo.evaluations)} evaluations, {done} done; "
                 f"{len(todo.to_train)} models to train, {len(todo.trained)} trained"
             )
-            for recipe in todo.to_train:
-                if recipe.digest() in counted:
-                    continue
-                counted.add(recipe.digest())
+            models = {r.digest(): r for r in todo.to_train if r.digest() not in counted}
+            evaluations = {evaluation.key for evaluation in todo.to_evaluate} - counted
+            counted |= models.keys() | evaluations
+            total += len(evaluations) * EVALUATION_SECONDS
+            for recipe in models.values():
                 seconds = seconds_of(recipe, measured, self.workers.threads)
                 steps = steps_of(recipe)
-                left = seconds * (1 - min(self.store.steps_done(recipe) / steps, 1))
+                left = seconds * (1 - self.store.share_done(recipe, steps))
                 total += left
                 self.echo(
                     f"  {model_label(recipe)}: {recipe.backbone.name}, {steps:,} steps of "
                     f"{recipe.batch_size}, {seconds / steps:.3f} s per step, {_duration(left)}"
                 )
-            new = {evaluation.key for evaluation in todo.to_evaluate} - counted
-            counted |= new
-            total += len(new) * EVALUATION_SECONDS
         if any(target.evaluations for target in targets):
             self.echo(
                 f"estimated time with {self.workers.jobs} at once: about "

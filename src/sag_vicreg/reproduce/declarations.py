@@ -166,10 +166,6 @@ def _of_two_models(name: str, title: str, keys: Sequence[str], **options: Any) -
     )
 
 
-def _of_one_model(name: str, title: str, evaluation: str, scores: Mapping[str, str]) -> Declaration:
-    return Declaration(name, title, evaluation, scores, _PRETRAINED)
-
-
 DECLARATIONS = {
     declaration.name: declaration
     for declaration in (
@@ -190,29 +186,33 @@ DECLARATIONS = {
             methods=ON_VIT,
             settings=_ACROSS,
         ),
-        _of_one_model(
+        Declaration(
             "table4",
             "k-NN accuracy by level of the class hierarchy, in percent",
             "levels",
             _by_level("knn"),
+            _PRETRAINED,
         ),
-        _of_one_model(
+        Declaration(
             "table5",
             "Linear-probe accuracy by level of the class hierarchy, in percent",
             "levels",
             _by_level("probe"),
+            _PRETRAINED,
         ),
-        _of_one_model(
+        Declaration(
             "fig4a",
             "Rand index by level, as many clusters as the level has classes",
             "rand",
             _by_level("rand"),
+            _PRETRAINED,
         ),
-        _of_one_model(
+        Declaration(
             "fig4b",
             "Rand index at the finest level by number of clusters",
             "rand",
             {at_clusters("rand", count): str(count) for count in CLUSTER_COUNTS},
+            _PRETRAINED,
         ),
     )
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from sag_vicreg.artifacts import Result, Run
+from sag_vicreg.artifacts import Result, Run, Source, distinct_names
 from sag_vicreg.errors import InputError, check_name, require_train_extra
 from sag_vicreg.figures.centroids import Centroids
 from sag_vicreg.figures.data import SUFFIX, FigureData
@@ -43,11 +43,7 @@ class FigureSources:
     count: int = 5
 
 
-def _label(recipe: Recipe) -> str:
-    return recipe.method.title()
-
-
-def _need_runs(sources: FigureSources, least: int, figure: str) -> tuple[list[Run], list[Recipe]]:
+def _need_runs(sources: FigureSources, least: int, figure: str) -> list[Run]:
     if len(sources.runs) < least:
         what = "a run folder" if least == 1 else "the run folders of two or more models"
         raise InputError(
@@ -55,15 +51,14 @@ def _need_runs(sources: FigureSources, least: int, figure: str) -> tuple[list[Ru
             f"given: `sag-vicreg figure {figure} {' '.join(['RUN'] * least)}`"
         )
     require_train_extra(f"figure {figure}")
-    runs = [Run.open(folder) for folder in sources.runs]
-    return runs, [run.read_recipe() for run in runs]
+    return [Run.open(folder) for folder in sources.runs]
 
 
-def _need_one_run(sources: FigureSources, figure: str) -> tuple[Run, Recipe]:
-    runs, recipes = _need_runs(sources, 1, figure)
+def _need_one_run(sources: FigureSources, figure: str) -> Run:
+    runs = _need_runs(sources, 1, figure)
     if len(runs) > 1:
         raise InputError(f"figure {figure} is drawn from one run folder: name one at a time")
-    return runs[0], recipes[0]
+    return runs[0]
 
 
 def _unseen_images(sources: FigureSources, recipe: Recipe) -> ImageSet:
@@ -84,10 +79,8 @@ def _trained_on(recipe: Recipe) -> str:
 
 
 def _with_runs(titles: Sequence[str], folders: Sequence[Path]) -> list[str]:
-    """Name each run by its title and its folder, by the whole path where folders' names agree."""
-    names = [folder.resolve().name for folder in folders]
-    if len(set(names)) < len(names):
-        names = list(map(str, folders))
+    """Name each run by its title and its folder."""
+    names = distinct_names([Source(folder.resolve()) for folder in folders])
     return [f"{title} ({name})" for title, name in zip(titles, names, strict=True)]
 
 
@@ -101,10 +94,11 @@ def _spectral(sources: FigureSources) -> UnseenCluster:
 def _query(sources: FigureSources) -> Query:
     from sag_vicreg.reproduce.query import rank_images
 
-    runs, recipes = _need_runs(sources, 2, "query")
+    runs = _need_runs(sources, 2, "query")
+    recipes = [run.read_recipe() for run in runs]
     return rank_images(
         runs,
-        _with_runs([_label(recipe) for recipe in recipes], sources.runs),
+        _with_runs([recipe.method.title() for recipe in recipes], sources.runs),
         _unseen_images(sources, recipes[0]),
         split_seed=recipes[0].dataset.seed,
         query=sources.query,
@@ -116,19 +110,21 @@ def _query(sources: FigureSources) -> Query:
 def _pairs(sources: FigureSources) -> ImagePairs:
     from sag_vicreg.reproduce.walks import walk_pairs
 
-    run, recipe = _need_one_run(sources, "pairs")
-    return walk_pairs(run, _label(recipe), count=sources.count, seed=sources.seed)
+    run = _need_one_run(sources, "pairs")
+    title = run.read_recipe().method.title()
+    return walk_pairs(run, title, count=sources.count, seed=sources.seed)
 
 
 def _centroids(sources: FigureSources) -> Centroids:
     from sag_vicreg.reproduce.centroids import lay_out_centroids
 
-    runs, recipes = _need_runs(sources, 1, "centroids")
+    runs = _need_runs(sources, 1, "centroids")
+    recipes = [run.read_recipe() for run in runs]
     trained_on = recipes[0].dataset.name
     # The paper shows classes of another dataset; a model of anything else shows its own.
     shown = sources.dataset or ("caltech256" if trained_on in _OF_PHOTOGRAPHS else trained_on)
     images = _unseen_images(replace(sources, dataset=shown), recipes[0])
-    titles = [f"{_label(recipe)}, trained on {_trained_on(recipe)}" for recipe in recipes]
+    titles = [f"{recipe.method.title()}, trained on {_trained_on(recipe)}" for recipe in recipes]
     if len(set(titles)) < len(titles):
         titles = _with_runs(titles, sources.runs)
     return lay_out_centroids(runs, titles, images, seed=sources.seed)
@@ -137,7 +133,7 @@ def _centroids(sources: FigureSources) -> Centroids:
 def _reconstructions(sources: FigureSources) -> Reconstructions:
     from sag_vicreg.reproduce.reconstructions import reconstruct
 
-    run, _ = _need_one_run(sources, "reconstructions")
+    run = _need_one_run(sources, "reconstructions")
     return reconstruct(run, count=sources.count, seed=sources.seed)
 
 

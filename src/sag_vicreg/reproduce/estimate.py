@@ -11,8 +11,6 @@ from sag_vicreg.recipes import Recipe, find_dataset
 
 MEASURED_STEPS = 12
 WARMUP_STEPS = 4
-# What a step of the CPU scale is meant to take.
-UNMEASURED_STEP = 0.15
 
 
 def steps_of(recipe: Recipe) -> int:
@@ -76,9 +74,8 @@ def measure_step(recipe: Recipe, *, threads: int | None = None) -> float:
     torch.set_num_threads(threads or before)
     try:
         with tempfile.TemporaryDirectory(prefix="sag-vicreg-") as folder:
-            rates = train(rehearsal(recipe, MEASURED_STEPS), Path(folder) / "run").read_metrics()[
-                "images_per_second"
-            ]
+            run = train(rehearsal(recipe, MEASURED_STEPS), Path(folder) / "run")
+            rates = run.read_metrics()["images_per_second"]
     finally:
         torch.set_num_threads(before)
     return recipe.batch_size * recipe.accumulate / float(np.median(rates[WARMUP_STEPS:]))
@@ -90,8 +87,3 @@ def seconds_of(recipe: Recipe, measured: dict[str, float], threads: int | None) 
     if shape not in measured:
         measured[shape] = measure_step(recipe, threads=threads)
     return measured[shape] * steps_of(recipe)
-
-
-def expected_seconds(recipe: Recipe) -> float:
-    """Return the same without measuring: good enough for a bar."""
-    return UNMEASURED_STEP * steps_of(recipe)

@@ -67,13 +67,10 @@ def complete_forests(
         result = known.get(planned.key)
         if result is None or not lacks_forest(planned, result):
             continue
-        sets = [known_embeddings(recipe, planned.images, store) for recipe in planned.recipes]
-        if any(each is None for each in sets):
+        first, second = (known_embeddings(r, planned.images, store) for r in planned.recipes)
+        if first is None or second is None:
             continue
-        first, second = (each for each in sets if each is not None)
-        options = planned.options
-        scores = forest_scores(
-            first, second, geometry=options["geometry"], forest=options["forest"]
-        )
-        result.with_forest(scores, options["forest"]).write(store.results_folder)
+        geometry, forest = planned.options["geometry"], planned.options["forest"]
+        scores = forest_scores(first, second, geometry=geometry, forest=forest)
+        result.with_forest(scores, forest).write(store.results_folder)
         note(f"done: forest of {planned.label}")

@@ -25,27 +25,29 @@ class _Markup:
 
 _MARKDOWN = _Markup("**{}**", "<u>{}</u>", " ± ", " %", "*{}, paper*", "—")
 _LATEX = _Markup(r"\textbf{{{}}}", r"\underline{{{}}}", r" $\pm$ ", r"\%", r"\quad (paper)", "--")
-_ESCAPED = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "±": r"$\pm$", "—": "--"}
+_ESCAPED = str.maketrans({"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "±": r"$\pm$", "—": "--"})
 
 
 def _seeds_differ(table: Table) -> bool:
-    return len({score.runs for row in table.rows for score in row.scores if score is not None}) > 1
+    return len({score.runs for score in table.finished}) > 1
 
 
 def _seeds_note(table: Table) -> str:
-    scores = [score for row in table.rows for score in row.scores if score is not None]
-    if not scores:
+    """Say over how many seeds the scores are averaged; nothing of what no seed was drawn for."""
+    if not table.finished:
         return "Nothing is finished yet."
-    spread = any(score.deviation is not None for score in scores)
+    spread = any(score.deviation is not None for score in table.finished)
     mean = "Mean ± standard deviation" if spread else "Mean"
     if _seeds_differ(table):
         return f"{mean} over as many seeds as stand in brackets."
-    count = scores[0].runs
+    count = table.finished[0].runs
+    if count is None:
+        return ""
     return "One seed." if count == 1 else f"{mean} over {count} seeds."
 
 
-def _notes(table: Table) -> tuple[str, ...]:
-    return (_seeds_note(table), *table.notes) if table.averaged else table.notes
+def _notes(table: Table) -> str:
+    return " ".join((_seeds_note(table), *table.notes)).strip()
 
 
 def _number(score: Score | None, table: Table, markup: _Markup) -> str:
@@ -86,13 +88,11 @@ def _body(table: Table, markup: _Markup) -> Iterator[tuple[str, list[str]]]:
 
 def to_markdown(table: Table) -> str:
     """Render as GitHub-flavoured Markdown; the second best is underlined by ``<u>``."""
-    groups = list(dict.fromkeys(column.group for column in table.columns))
-    title = table.title
-    headings = [f"{c.group} {c.heading}".strip() for c in table.columns]
-    if len(groups) == 1:
-        # One group has no need to repeat itself over every column.
-        title = f"{title}: {groups[0]}" if groups[0] else title
-        headings = [column.heading for column in table.columns]
+    groups = {column.group for column in table.columns}
+    # One group has no need to repeat itself over every column.
+    only = groups.pop() if len(groups) == 1 else ""
+    title = f"{table.title}: {only}" if only else table.title
+    headings = [f"{c.group} {c.heading}".removeprefix(only).strip() for c in table.columns]
     lines = [
         f"**{title}**",
         "",
@@ -100,7 +100,7 @@ def to_markdown(table: Table) -> str:
         f"|---|{'---:|' * len(headings)}",
     ]
     lines += [f"| {label} | {' | '.join(cells)} |" for label, cells in _body(table, _MARKDOWN)]
-    lines += ["", " ".join(_notes(table))]
+    lines += ["", _notes(table)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -127,27 +127,34 @@ def to_csv(table: Table) -> str:
     return out.getvalue()
 
 
-def _escape(text: str) -> str:
-    return "".join(_ESCAPED.get(character, character) for character in text)
-
-
 def to_latex(table: Table) -> str:
     """Render as a ``booktabs`` table, columns grouped as in the paper."""
     groups = [(name, len(list(cols))) for name, cols in groupby(table.columns, lambda c: c.group)]
     lines = [
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{_escape(table.title)}}}",
+        rf"\caption{{{table.title.translate(_ESCAPED)}}}",
         rf"\begin{{tabular}}{{l{'|'.join('c' * size for _, size in groups)}}}",
         r"\toprule",
     ]
     if any(name for name, _ in groups):
-        spans = [rf"\multicolumn{{{size}}}{{c}}{{{_escape(name)}}}" for name, size in groups]
+        spans = [
+            rf"\multicolumn{{{size}}}{{c}}{{{name.translate(_ESCAPED)}}}" for name, size in groups
+        ]
         lines.append(rf" & {' & '.join(spans)} \\")
-    lines += [rf" & {' & '.join(_escape(c.heading) for c in table.columns)} \\", r"\midrule"]
-    lines += [rf"{_escape(name)} & {' & '.join(cells)} \\" for name, cells in _body(table, _LATEX)]
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\par\smallskip {_escape(' '.join(_notes(table)))}", r"\end{table}"]
+    headings = [column.heading.translate(_ESCAPED) for column in table.columns]
+    lines += [
+        rf" & {' & '.join(headings)} \\",
+        r"\midrule",
+        *(
+            rf"{label.translate(_ESCAPED)} & {' & '.join(cells)} \\"
+            for label, cells in _body(table, _LATEX)
+        ),
+        r"\bottomrule",
+        r"\end{tabular}",
+        rf"\par\smallskip {_notes(table).translate(_ESCAPED)}",
+        r"\end{table}",
+    ]
     return "\n".join(lines) + "\n"
 
 

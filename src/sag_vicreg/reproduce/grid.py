@@ -10,15 +10,16 @@ from sag_vicreg.errors import require_train_extra
 from sag_vicreg.machine import core_count, thread_count
 from sag_vicreg.progress import progress_bar
 from sag_vicreg.recipes import Recipe
-from sag_vicreg.reproduce.estimate import expected_seconds, steps_of
+from sag_vicreg.reproduce.estimate import steps_of
 from sag_vicreg.reproduce.executors import ClusterExecutor, Processes
 from sag_vicreg.reproduce.plan import Evaluation, model_label
 from sag_vicreg.reproduce.scheduler import Executor, Task, run_tasks
 from sag_vicreg.reproduce.store import Store
 from sag_vicreg.reproduce.work import evaluate_models, train_model
 
-# Embedding and trees of a few thousand images; only for the bar, which corrects itself.
-EVALUATION_SECONDS = 20.0
+# Only for the bar, which corrects itself: what a step of the CPU scale is meant to take, and
+# embedding and trees of a few thousand images.
+STEP_SECONDS, EVALUATION_SECONDS = 0.15, 20.0
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,6 @@ class Outline:
     """What a list of evaluations comes down to, each model and evaluation once."""
 
     evaluations: list[Evaluation]
-    done: list[Evaluation]
     to_evaluate: list[Evaluation]
     to_train: list[Recipe]
     trained: list[Recipe]
@@ -43,7 +43,6 @@ def outline(evaluations: Iterable[Evaluation], store: Store) -> Outline:
     recipes = {recipe.digest(): recipe for e in to_evaluate for recipe in e.recipes}
     return Outline(
         unique,
-        [evaluation for evaluation in unique if evaluation.key in known],
         to_evaluate,
         [recipe for recipe in recipes.values() if not store.is_settled(recipe)],
         [recipe for recipe in recipes.values() if store.is_settled(recipe)],
@@ -108,13 +107,14 @@ def run_grid(
         # A model stands right before the first evaluation that needs it: results come early.
         for recipe in evaluation.recipes:
             if recipe.digest() in missing and recipe.digest() not in tasks:
+                steps = steps_of(recipe)
                 tasks[recipe.digest()] = Task(
                     recipe.digest(),
                     f"training {model_label(recipe)}",
                     train_model,
                     (recipe, store, workers.threads),
-                    seconds=expected_seconds(recipe),
-                    progress=_progress(store, recipe, steps_of(recipe)),
+                    seconds=STEP_SECONDS * steps,
+                    progress=partial(store.share_done, recipe, steps),
                     free=partial(store.is_free, recipe.digest()),
                 )
         tasks[evaluation.key] = Task(
@@ -141,7 +141,3 @@ def _check_data(evaluations: Sequence[Evaluation]) -> None:
     trained_on = {recipe.dataset.name for e in evaluations for recipe in e.recipes}
     for name in sorted(trained_on | {e.images.dataset for e in evaluations}):
         check_dataset(name)
-
-
-def _progress(store: Store, recipe: Recipe, steps: int) -> Callable[[], float]:
-    return lambda: store.steps_done(recipe) / steps

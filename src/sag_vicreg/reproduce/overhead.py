@@ -90,5 +90,4 @@ def overhead_table(
         tuple(rows),
         lower_is_better=True,
         notes=(f"Median of {len(turns)} turns.",),
-        averaged=False,
     )

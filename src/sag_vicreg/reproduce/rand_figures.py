@@ -47,24 +47,16 @@ def draw_rand_levels(results: Sequence[Result]) -> Figure:
     """Figure 4a: as many clusters as the level has classes."""
     hierarchy = load_hierarchy(results[0].images["dataset"])
     sizes = [len(hierarchy.names_at(level)) for level in hierarchy.levels]
-    panels = [
-        level_panel(
-            MEASURES[measure],
-            _curves(results, [at_level(measure, n) for n in hierarchy.levels]),
-            sizes,
-        )
-        for measure in BY_CLUSTERS
-    ]
-    return draw_panels(panels)
+    keys = {measure: [at_level(measure, n) for n in hierarchy.levels] for measure in BY_CLUSTERS}
+    return draw_panels(
+        [level_panel(MEASURES[each], _curves(results, keys[each]), sizes) for each in BY_CLUSTERS]
+    )
 
 
 def draw_rand_clusters(results: Sequence[Result]) -> Figure:
     """Figure 4b: the finest level against a range of cluster counts."""
     counts = [n for n in CLUSTER_COUNTS if at_clusters("rand", n) in results[0].scores]
-    panels = [
-        count_panel(
-            MEASURES[measure], _curves(results, [at_clusters(measure, n) for n in counts]), counts
-        )
-        for measure in BY_CLUSTERS
-    ]
-    return draw_panels(panels)
+    keys = {measure: [at_clusters(measure, n) for n in counts] for measure in BY_CLUSTERS}
+    return draw_panels(
+        [count_panel(MEASURES[each], _curves(results, keys[each]), counts) for each in BY_CLUSTERS]
+    )

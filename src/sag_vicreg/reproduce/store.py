@@ -10,7 +10,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,9 +73,9 @@ class Store:
         """Whether nothing is left to train: the model is there, or it cannot be."""
         return self.is_trained(recipe) or self.failure(recipe) is not None
 
-    def steps_done(self, recipe: Recipe) -> int:
-        """Read how far a training is."""
-        return int(self._last_line(recipe).get("step", 0))
+    def share_done(self, recipe: Recipe, steps: int) -> float:
+        """Read which share of its steps a training has made."""
+        return min(self._last_line(recipe).get("step", 0.0) / steps, 1.0)
 
     def last_measures(self, recipe: Recipe) -> dict[str, float]:
         """Read what a training measured last: those of `MEASURES` its log has."""
@@ -118,16 +118,14 @@ class Store:
         with self.hold(key) as mine:
             return mine
 
-    def train_seconds(self, recipes: Sequence[Recipe]) -> float:
-        """Read how long these models trained, interruptions left out."""
-        times = [_read(self.run(recipe).folder / TIMES) for recipe in recipes]
-        return float(sum(time.get("seconds", 0.0) for time in times))
+    def train_seconds(self, recipe: Recipe) -> float:
+        """Read how long a model trained, interruptions left out."""
+        return float(_read(self.run(recipe).folder / TIMES).get("seconds", 0.0))
 
     def add_train_seconds(self, recipe: Recipe, seconds: float) -> None:
         """Add the time of one part of a training to the rest."""
-        write_json(
-            self.run(recipe).folder / TIMES, {"seconds": self.train_seconds([recipe]) + seconds}
-        )
+        total = self.train_seconds(recipe) + seconds
+        write_json(self.run(recipe).folder / TIMES, {"seconds": total})
 
 
 def _completed(published: Result, own: Result | None) -> Result:

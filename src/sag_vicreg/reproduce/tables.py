@@ -5,7 +5,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 
 import yaml
@@ -57,23 +57,29 @@ class Table:
     percent: bool = False
     lower_is_better: bool = False
     ranked: bool = True
-    averaged: bool = True
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def finished(self) -> list[Score]:
+        """Every score there is."""
+        return [score for row in self.rows for score in row.scores if score is not None]
+
+    def _means(self, column: int) -> dict[str, float]:
+        """Mean scores of those that have finished, by method; none where rows are not rivals."""
+        scores = {row.method: row.scores[column] for row in self.rows if self.ranked}
+        return {method: score.mean for method, score in scores.items() if score is not None}
 
     def standing(self, column: int) -> tuple[str | None, str | None]:
         """Return the best and the second-best method of a column, of those that have finished.
 
         Neither where rows are not rivals (``ranked`` is False), as in a table of differences.
         """
-        if not self.ranked:
-            return None, None
-        finished = [(row.scores[column], row.method) for row in self.rows]
-        means = [(score.mean, method) for score, method in finished if score is not None]
+        means = self._means(column)
         # One row has nobody to be better than.
         if len(means) < 2:
             return None, None
-        best, second, *_ = sorted(means, key=lambda pair: pair[0], reverse=not self.lower_is_better)
-        return best[1], second[1]
+        best, second, *_ = sorted(means, key=means.__getitem__, reverse=not self.lower_is_better)
+        return best, second
 
     def gain(self, column: int) -> float | None:
         """Our method's relative gain, in percent, over the best of the others; the last reading's.
@@ -82,17 +88,13 @@ class Table:
         method or every other one is missing, or where the best other score is not positive (a
         ratio of correlations says nothing there) or rows are not rivals.
         """
-        if not self.ranked:
+        means = self._means(column)
+        ours = [row.method for row in self.rows if row.method in OURS]
+        others = [mean for method, mean in means.items() if method not in OURS]
+        if not ours or ours[-1] not in means or not others:
             return None
-        ours = [row.scores[column] for row in self.rows if row.method in OURS]
-        others = [row.scores[column] for row in self.rows if row.method not in OURS]
-        means = [score.mean for score in others if score is not None]
-        if not ours or ours[-1] is None or not means:
-            return None
-        best = min(means) if self.lower_is_better else max(means)
-        if best <= 0:
-            return None
-        return 100 * (ours[-1].mean / best - 1)
+        best = min(others) if self.lower_is_better else max(others)
+        return 100 * (means[ours[-1]] / best - 1) if best > 0 else None
 
 
 def finished(evaluations: Iterable[Evaluation], results: Mapping[str, Result]) -> list[Result]:
@@ -196,15 +198,12 @@ def assemble(
             paper += printed or [None] * len(declared.scores)
         beside = tuple(paper) if like_the_paper and any(paper) else ()
         rows.append(Row(method, METHOD_LABELS[method], tuple(ours), beside))
-    if declared.evaluation == "structure":
-        notes = [*notes, FOREST_NOTE]
-    notes = [
+    notes = (
         *notes,
+        *([FOREST_NOTE] if declared.evaluation == "structure" else []),
         *filter(None, dict.fromkeys(measure_of(key).caveat for key in declared.scores)),
-    ]
-    return Table(
-        declared.name, declared.title, columns, tuple(rows), declared.percent, notes=tuple(notes)
     )
+    return Table(declared.name, declared.title, columns, tuple(rows), declared.percent, notes=notes)
 
 
 def _scaled(score: Score | None, factor: float) -> Score | None:

@@ -67,7 +67,7 @@ def evaluate_models(evaluation: Evaluation, store: Store, threads: int | None) -
             scores=scored.scores,
             half_samples=scored.half_samples,
             seconds={
-                "train": round(store.train_seconds(evaluation.recipes), 1),
+                "train": round(sum(map(store.train_seconds, evaluation.recipes)), 1),
                 "evaluate": round(time.perf_counter() - started, 1),
             },
             versions={name: version(name) for name in ("torch", "timm", "numpy", "scipy")},
