@@ -9,7 +9,7 @@ import typer
 from sag_vicreg.cli.columns import Columns
 from sag_vicreg.cli.deciding import ForestOptions
 from sag_vicreg.cli.large import Memory, read_to_decide
-from sag_vicreg.cli.options import AsJson, with_groups
+from sag_vicreg.cli.options import AsJson, check_outputs, with_groups
 from sag_vicreg.cli.reading import join_files, short_names, warnings_as_lines
 from sag_vicreg.cli.terminal import print_json
 
@@ -35,21 +35,17 @@ def calibrate(
 
     Example: `sag-vicreg calibrate old.npy rerun1.npy rerun2.npy --out floor.json`
     """
-    from sag_vicreg.artifacts import check_writable
     from sag_vicreg.decisions import calibrate as make_floor
     from sag_vicreg.errors import InputError
 
     if len(files) < 2:
         raise InputError(f"{len(files)} file given: a floor needs at least two")
-    check_writable(out)
+    check_outputs(out)
     settings = forests.settings()
     read, _ = read_to_decide(files, columns, settings, memory=memory)
-    paths = [Path(where) for where in files]
     with warnings_as_lines():
-        sets = join_files(read, paths).sets
-        floor = make_floor(
-            [each.vectors for each in sets], settings=settings, names=short_names(paths)
-        )
+        vectors = [each.vectors for each in join_files(read, files).sets]
+        floor = make_floor(vectors, settings=settings, names=short_names(files))
     floor.write(out)
     if as_json:
         print_json(asdict(floor))

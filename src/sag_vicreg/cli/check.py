@@ -1,6 +1,5 @@
 """``sag-vicreg check``: what is in embedding files, before anything is compared."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -43,12 +42,12 @@ def check(
     limit = None if memory is None else bytes_of(memory)
     large = open_large(files, columns, asked=limit is not None)
     sets: list[Embeddings | EmbeddingTable] = [*(large or read_files(files, columns))]
-    names = short_names([Path(where) for where in files])
-    checks = [check_set(each, name, memory=limit) for each, name in zip(sets, names, strict=True)]
+    named = zip(sets, short_names(files), strict=True)
+    checks = [check_set(each, name, memory=limit) for each, name in named]
     join = check_join(sets) if len(sets) > 1 else None
     if as_json:
-        content = {"files": [each.to_dict() for each in checks], "join": join and join.to_dict()}
-        print_json(content)
+        files_found = [each.to_dict() for each in checks]
+        print_json({"files": files_found, "join": join and join.to_dict()})
     else:
         print_checks(checks, join)
     faults = [f"{each.name}: {fault}" for each in checks for fault in each.faults]

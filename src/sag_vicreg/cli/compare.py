@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sag_vicreg.cli.columns import ColumnsWithText, Join
-from sag_vicreg.cli.options import AsJson, with_groups
+from sag_vicreg.cli.options import AsJson, check_outputs, with_groups
 from sag_vicreg.cli.own_measures import OwnMeasures, print_pairs
 from sag_vicreg.cli.reading import join_files, read_files, short_names, warnings_as_lines
 from sag_vicreg.cli.terminal import print_json
@@ -128,31 +128,23 @@ def compare(
 
     Example: `sag-vicreg compare old.npy new.parquet --permutations 199 --plot trees.png`
     """
-    from sag_vicreg.artifacts import check_writable, write_text
+    from sag_vicreg.artifacts import write_text
     from sag_vicreg.cli.compare_large import compare_large
     from sag_vicreg.cli.compare_tables import print_many, print_moved, print_notes, print_two
     from sag_vicreg.cli.large import bytes_of, open_large
     from sag_vicreg.decisions import Naming, check_set, movers_csv
-    from sag_vicreg.errors import InputError, unknown_name, visible
+    from sag_vicreg.errors import InputError, check_name, visible
     from sag_vicreg.scores import own_measures
     from sag_vicreg.structure import MATRIX_SCORES, TREES, compare_all, movements, neighborhood
     from sag_vicreg.structure import context as companions
 
     if len(files) < 2:
         raise InputError(f"{len(files)} file given: comparing needs at least two")
-    if context and len(files) > 2:
-        raise InputError(f"--context compares two files, {len(files)} were given: name two")
-    if (movers or movers_table) and len(files) > 2:
-        raise InputError(f"--movers compares two files, {len(files)} were given: name two")
-    if plot is not None:
-        from sag_vicreg.figures.comparison import draw_many, draw_two
-        from sag_vicreg.figures.style import check_figure_path, save_figure
-
-        check_figure_path(plot)
-    if movers_table is not None:
-        check_writable(movers_table)
-    if score not in MATRIX_SCORES:
-        raise unknown_name("score", score, MATRIX_SCORES)
+    for option, given in {"--context": context, "--movers": movers or movers_table}.items():
+        if given and len(files) > 2:
+            raise InputError(f"{option} compares two files, {len(files)} were given: name two")
+    check_outputs(movers_table, plot=plot)
+    check_name("score", score, MATRIX_SCORES)
     if trees not in (None, "auto") and not str(trees).isdecimal():
         raise InputError(f"--trees is '{trees}': give a number such as 100, 0 for none, or auto")
     measures = own_measures(measure or (), of="pair")
@@ -185,12 +177,11 @@ def compare(
             },
         )
         return
-    paths = [Path(where) for where in files]
-    names = short_names(paths)
+    names = short_names(files)
     read = read_files(files, columns)
     checks = [check_set(each, name) for each, name in zip(read, names, strict=True)]
     with warnings_as_lines():
-        joined = join_files(read, paths, how=join)
+        joined = join_files(read, files, how=join)
         vectors = [each.vectors for each in joined.sets]
         naming = Naming.of(joined)
         found = compare_all(
@@ -215,18 +206,22 @@ def compare(
             if found.any.forests is None:
                 raise InputError(f"--movers needs forests: {found.any.forest_left_out}")
             moved = movements(*found.any.forests)
-        if plot is not None:
-            pair_names = (names[0], names[1])
-            figure = draw_two(found.any, pair_names) if len(files) == 2 else draw_many(found, score)
-            # Before anything is printed: whoever reads that may go away.
+        if plot is not None:  # before anything is printed: whoever reads that may go away
+            from sag_vicreg.figures.comparison import draw_many, draw_two
+            from sag_vicreg.figures.style import save_figure
+
+            two = len(files) == 2
+            figure = draw_two(found.any, (names[0], names[1])) if two else draw_many(found, score)
             save_figure(figure, plot)
     if moved is not None and movers_table is not None:
         write_text(movers_table, movers_csv(moved, naming))
     if as_json:
-        content = found.to_dict() | {"files": [visible(where) for where in files]}
-        content["matched_by"] = joined.by
-        content["left_out"] = joined.left_out
-        content["checks"] = [each.to_dict() for each in checks]
+        content = found.to_dict() | {
+            "files": [visible(where) for where in files],
+            "matched_by": joined.by,
+            "left_out": joined.left_out,
+            "checks": [each.to_dict() for each in checks],
+        }
         for pair, places in zip(content["pairs"], found.pairs, strict=True):
             pair["neighborhood"] = asdict(nearby[places])
             pair |= {"measures": own[places]} if measures else {}

@@ -1,11 +1,10 @@
 """``sag-vicreg compare`` for tables that are not held in memory: folders, patterns, addresses."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sag_vicreg.cli.reading import short_names, warn_of_positions, warnings_as_lines
-from sag_vicreg.cli.terminal import open_console, print_json, print_table
+from sag_vicreg.cli.terminal import open_console, print_json, print_table, titled_table
 
 if TYPE_CHECKING:
     from sag_vicreg.artifacts import EmbeddingTable
@@ -52,49 +51,40 @@ def compare_large(
             content["clusters"] = whole.to_dict()
         print_json(content)
     else:
-        _print(found, whole, short_names([Path(table.name) for table in tables]))
+        _print(found, whole, short_names([table.name for table in tables]))
 
 
 def _print(
     found: "TableSimilarity", whole: "ClusterSimilarity | None", names: tuple[str, ...]
 ) -> None:
-    from sag_vicreg.cli.compare_tables import print_head, titled_table
+    from sag_vicreg.cli.compare_tables import print_head, scale_rows
     from sag_vicreg.structure import table_verdict
     from sag_vicreg.structure.cluster_similarity import cluster_caveat
 
     console = open_console()
     print_head(console, found, table_verdict(found), names, found.matched_by)
-    table = titled_table(
+    title = (
         f"forest similarity: {found.sets} sets of {found.anchors:,} anchors, each with "
-        f"{found.trees} trees of {found.leaves:,} leaves, distance {found.distance}",
-        "",
-        "Spearman",
-        "Pearson",
+        f"{found.trees} trees of {found.leaves:,} leaves, distance {found.distance}"
     )
     low, high = found.interval
-    table.add_row("corrected", f"{found.spearman:.4f}", f"{found.pearson:.4f}")
-    table.add_row("  95 % interval, other anchors and trees", f"{low:.4f} to {high:.4f}", "")
-    table.add_row("  twice the anchors would move it by", f"{found.twice_the_anchors:+.4f}", "")
-    for which, value in zip(("first", "second"), found.reliability, strict=True):
-        table.add_row(f"reliability, {which} table", f"{value:.4f}", "")
-    for scale in found.by_scale:
-        size = "" if scale.size is None else f", clusters of about {scale.size:,.0f}"
-        table.add_row(f"closest {scale.share:.1%} of pairs{size}", f"{scale.similarity:.4f}", "")
+    first, second = found.reliability
     shared = f"{found.neighbors_shared:.1%} ± {1.96 * found.neighbors_error:.1%}"
-    table.add_row(f"{found.neighbors} nearest of the anchors, shared", shared, "")
-    print_table(console, table)
+    rows = [
+        ("corrected", f"{found.spearman:.4f}", f"{found.pearson:.4f}"),
+        ("  95 % interval, other anchors and trees", f"{low:.4f} to {high:.4f}"),
+        ("  twice the anchors would move it by", f"{found.twice_the_anchors:+.4f}"),
+        ("reliability, first table", f"{first:.4f}"),
+        ("reliability, second table", f"{second:.4f}"),
+        *scale_rows(found.by_scale),
+        (f"{found.neighbors} nearest of the anchors, shared", shared),
+    ]
+    print_table(console, titled_table(title, ("", "Spearman", "Pearson"), rows))
     if whole is None:
         return
     sizes = " and ".join(f"{count:,}" for count in dict.fromkeys(whole.clusters))
-    table = titled_table(
-        f"one tree of all {whole.n:,} rows each, of {sizes} micro-clusters, distance size",
-        "",
-        "Pearson",
-        "Spearman",
-        "Kendall",
-    )
-    table.add_row(
-        "LCA similarity", f"{whole.pearson:.4f}", f"{whole.spearman:.4f}", f"{whole.kendall:.4f}"
-    )
-    print_table(console, table)
-    console.print(cluster_caveat(whole.within), highlight=False)
+    title = f"one tree of all {whole.n:,} rows each, of {sizes} micro-clusters, distance size"
+    scores = (f"{score:.4f}" for score in (whole.pearson, whole.spearman, whole.kendall))
+    head = ("", "Pearson", "Spearman", "Kendall")
+    print_table(console, titled_table(title, head, [("LCA similarity", *scores)]))
+    console.print(cluster_caveat(whole.within))

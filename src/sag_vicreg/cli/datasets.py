@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sag_vicreg.cli.terminal import open_console, print_table
-from sag_vicreg.errors import InputError, require_train_extra
+from sag_vicreg.errors import InputError, require_train_extra, visible
 
 app = typer.Typer(invoke_without_command=True)
 
@@ -32,8 +32,8 @@ def datasets(
     require_train_extra("datasets")
     from dataclasses import asdict
 
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     from sag_vicreg.data import available
 
@@ -45,7 +45,7 @@ def datasets(
     for column in ("name", "what", "where"):
         table.add_column(column, overflow="fold")
     for entry in found:
-        where = f"[dim]{escape(entry.problem)}[/]" if entry.problem else escape(entry.where)
+        where = Text(visible(entry.problem), "dim") if entry.problem else entry.where
         table.add_row(entry.name, entry.summary, where)
     print_table(open_console(), table)
 

@@ -6,9 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from sag_vicreg.decisions import Floor, Settings
 
 COLOURS = {"pass": "green", "fail": "red", "undecided": "yellow"}
+
+
+def coloured(outcome: str) -> "Text":
+    """Return an outcome as a cell of a table."""
+    from rich.text import Text
+
+    return Text(outcome, COLOURS[outcome])
 
 
 @dataclass(frozen=True)

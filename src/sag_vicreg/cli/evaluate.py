@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from sag_vicreg.cli.columns import Columns, Join
-from sag_vicreg.cli.options import AsJson, with_groups
+from sag_vicreg.cli.options import AsJson, check_outputs, with_groups
 from sag_vicreg.cli.own_measures import OwnMeasures
 from sag_vicreg.cli.terminal import print_json
 from sag_vicreg.errors import InputError, visible
@@ -79,17 +79,14 @@ def evaluate(
 
     `sag-vicreg evaluate runs/vicreg-0 runs/vicreg-1 runs/sag-vicreg-0 runs/sag-vicreg-1`
     """
-    from sag_vicreg.artifacts import check_writable, read_embeddings, write_json
-    from sag_vicreg.cli.evaluate_tables import draw, print_comparison, print_one
+    from sag_vicreg.artifacts import read_embeddings, write_json
+    from sag_vicreg.cli.evaluate_tables import draw, print_scores
     from sag_vicreg.evaluation.inputs import open_inputs
     from sag_vicreg.evaluation.several import Evaluated, evaluate_inputs, grouped
-    from sag_vicreg.figures.style import check_figure_path, save_figure
+    from sag_vicreg.figures.style import save_figure
     from sag_vicreg.scores import own_measures
 
-    if plot is not None:
-        check_figure_path(plot)
-    if out is not None:
-        check_writable(out)
+    check_outputs(out, plot=plot)
     if view is not None and len(inputs) > 1:
         raise InputError(
             f"--view belongs to one input, {len(inputs)} were given: evaluate it alone"
@@ -136,10 +133,8 @@ def evaluate(
         save_figure(draw(groups), plot)
     if as_json:
         print_json(content)
-    elif len(found) == 1:
-        print_one(first.scores, first.source.name, first.hierarchy)
     else:
-        print_comparison(groups, first.hierarchy)
+        print_scores(groups, first.hierarchy)
     if out is not None:
         typer.echo(f"wrote {visible(str(out))}", err=True)
     if plot is not None:

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
-from sag_vicreg.cli.terminal import open_console, print_table
+from sag_vicreg.cli.terminal import open_console, print_table, titled_table
 from sag_vicreg.evaluation import EvaluationScores
 from sag_vicreg.evaluation.comparison import Group, best_groups
 from sag_vicreg.scores import (
@@ -15,7 +14,6 @@ from sag_vicreg.scores import (
     BY_LEVEL,
     MEASURES,
     MISSING,
-    Measure,
     at_clusters,
     at_level,
     measure_of,
@@ -32,63 +30,68 @@ _CHANCE = {"knn": "majority", "probe": "majority", "rand": "rand_by_chance"}
 _BY_LEVEL = [each for each in MEASURES if each in {*BY_LEVEL, *_CHANCE.values()}]
 
 
-def print_one(found: EvaluationScores, name: str, tree: str) -> None:
-    """Print one evaluation: scores by level, by number of clusters, and without levels."""
-    console, group = open_console(), Group(name, (found,))
-    title = f"{escape(name)}, hierarchy {escape(tree)}"
-    if len(found.n_classes) == 1:
-        _print_by_model(console, [group], title, "", _flat_rows(group))
-    else:
-        table = _table(title, "", _level_titles(found))
-        for measure in _BY_LEVEL:
-            if keys := list(places(group.scores, measure, "level").values()):
-                style = "dim" if MEASURES[measure].better is None else None
-                (cells,) = _cells(console, [group], keys)
-                table.add_row(_row_title(MEASURES[measure]), *cells, style=style)
-        print_table(console, table)
-        if found.rand.by_count:
-            agreement = [each for each in _BY_LEVEL if each in found.rand.by_count[0].scores()]
-            table = _table(
-                "finest level, by number of clusters",
-                "clusters",
-                [MEASURES[each].short for each in agreement],
-            )
-            for count in places(group.scores, "rand", "clusters"):
-                (cells,) = _cells(console, [group], [at_clusters(m, count) for m in agreement])
-                table.add_row(str(count), *cells)
-            print_table(console, table)
-        _print_without_levels(console, [group])
-    _print_settings(console, [found])
-
-
-def print_comparison(groups: Sequence[Group], tree: str) -> None:
-    """Print a table per measure: a row per model, averaged over seeds, the best in bold."""
+def print_scores(groups: Sequence[Group], tree: str) -> None:
+    """Print one evaluation by its levels, or several side by side, the best in bold."""
     console = open_console()
-    first = groups[0].members[0]
-    title = f"hierarchy {escape(tree)}"
-    if len(first.n_classes) == 1:
+    every = [member for group in groups for member in group.members]
+    title = f"hierarchy {tree}"
+    if len(every) == 1:
+        title = f"{groups[0].name}, {title}"
+    if len(every[0].n_classes) == 1:
         _print_by_model(console, groups, title, "", _flat_rows(groups[0]))
     else:
-        for measure in BY_LEVEL:
-            keys = [at_level(measure, place) for place in range(1, len(first.n_classes) + 1)]
-            if any(keys[0] in group.scores for group in groups):
-                entry = MEASURES[measure]
-                unit = ", percent" if entry.unit == "percent" else ""
-                table = _table(f"{entry.title}{unit}, {title}", "model", _level_titles(first))
-                for group, cells in zip(groups, _cells(console, groups, keys), strict=True):
-                    table.add_row(_row_name(group), *cells)
-                print_table(console, table)
-        for measure in BY_CLUSTERS:
-            keyed = places(groups[0].scores, measure, "clusters").items()
-            rows = {key: str(count) for count, key in keyed}
-            title = f"{MEASURES[measure].title}, finest level"
-            _print_by_model(console, groups, title, "clusters", rows)
-        _print_without_levels(console, groups)
-    if not console.is_terminal:
-        console.print("* the best", highlight=False)
+        if len(every) == 1:
+            _print_levels(console, groups[0], title)
+        else:
+            _print_models(console, groups, title)
+        rows = _without_levels(groups)
+        _print_by_model(console, groups, "structure, and measures without labels", "", rows)
+    if len(every) > 1 and not console.is_terminal:
+        console.print("* the best")
     if any(len(group.members) > 1 for group in groups):
-        console.print("mean ± deviation over as many seeds as the brackets say", highlight=False)
-    _print_settings(console, [member for group in groups for member in group.members])
+        console.print("mean ± deviation over as many seeds as the brackets say")
+    _print_settings(console, every)
+
+
+def _print_levels(console: Console, group: Group, title: str) -> None:
+    """Print the only evaluation: a row per measure, then one per number of clusters."""
+    found = group.members[0]
+    rows = []
+    for measure in _BY_LEVEL:
+        if keys := places(group.scores, measure, "level").values():
+            style = "dim" if MEASURES[measure].better is None else ""
+            cells = (_row_title(measure), *(_shown(group, key) for key in keys))
+            rows.append([Text(cell, style) for cell in cells])
+    print_table(console, titled_table(title, ["", *_level_titles(found)], rows))
+    if found.rand.by_count:
+        agreement = [each for each in _BY_LEVEL if each in found.rand.by_count[0].scores()]
+        head = ["clusters", *(MEASURES[each].short for each in agreement)]
+        by_count = [
+            (str(count), *(_shown(group, at_clusters(each, count)) for each in agreement))
+            for count in places(group.scores, "rand", "clusters")
+        ]
+        print_table(console, titled_table("finest level, by number of clusters", head, by_count))
+
+
+def _print_models(console: Console, groups: Sequence[Group], title: str) -> None:
+    """Print a table per measure: rows are models, or columns where cluster counts are rows."""
+    first = groups[0].members[0]
+    for measure in BY_LEVEL:
+        keys = [at_level(measure, place) for place in range(1, len(first.n_classes) + 1)]
+        if any(keys[0] in group.scores for group in groups):
+            entry = MEASURES[measure]
+            unit = ", percent" if entry.unit == "percent" else ""
+            head = ["model", *_level_titles(first)]
+            rows = [
+                (_row_name(group), *(_ranked(console, groups, group, key) for key in keys))
+                for group in groups
+            ]
+            print_table(console, titled_table(f"{entry.title}{unit}, {title}", head, rows))
+    for measure in BY_CLUSTERS:
+        keyed = places(groups[0].scores, measure, "clusters").items()
+        counts = {key: str(count) for count, key in keyed}
+        finest = f"{MEASURES[measure].title}, finest level"
+        _print_by_model(console, groups, finest, "clusters", counts)
 
 
 def draw(groups: Sequence[Group]) -> "Figure":
@@ -128,39 +131,17 @@ def _chance(group: Group, keys: Iterable[str]) -> list[float] | None:
     return [group.scores[key] for key in chances] if known else None
 
 
-def _table(title: str, corner: str, columns: Iterable[str]) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column(corner, overflow="fold")
-    for column in columns:
-        table.add_column(column, justify="right", overflow="fold")
-    return table
-
-
 def _level_titles(found: EvaluationScores) -> list[str]:
     return [f"level {level}\n{n} classes" for level, n in enumerate(found.n_classes, start=1)]
 
 
-def _row_title(entry: Measure) -> str:
+def _row_title(measure: str) -> str:
+    entry = MEASURES[measure]
     return f"{entry.short}, %" if entry.unit == "percent" else entry.short
 
 
 def _row_name(group: Group) -> str:
-    seeds = f" ({len(group.members)})" if len(group.members) > 1 else ""
-    return escape(group.name) + seeds
-
-
-def _cells(console: Console, groups: Sequence[Group], keys: Sequence[str]) -> list[list[str]]:
-    """Return the scores of each group, the best of each marked; in a pipe there is no bold."""
-    mark = "[bold]{}[/]" if console.is_terminal else "*{}"
-    winners = {key: best_groups(groups, key) if len(groups) > 1 else () for key in keys}
-    return [
-        [
-            mark.format(shown) if group.name in winners[key] else shown
-            for key in keys
-            for shown in [_shown(group, key)]
-        ]
-        for group in groups
-    ]
+    return f"{group.name} ({len(group.members)})" if len(group.members) > 1 else group.name
 
 
 def _shown(group: Group, key: str) -> str:
@@ -172,13 +153,20 @@ def _shown(group: Group, key: str) -> str:
     return " ± ".join(f"{entry.factor * part:.{digits}f}" for part in parts)
 
 
+def _ranked(console: Console, groups: Sequence[Group], group: Group, key: str) -> str | Text:
+    """Return a group's score, the best of several marked; in a pipe there is no bold."""
+    shown = _shown(group, key)
+    if len(groups) == 1 or group.name not in best_groups(groups, key):
+        return shown
+    return Text(shown, "bold") if console.is_terminal else f"*{shown}"
+
+
 def _flat_rows(group: Group) -> dict[str, str]:
     """Name every score where classes have no groups: one table holds them all."""
     rows: dict[str, str] = {}
     for measure in _BY_LEVEL:
-        rows |= dict.fromkeys(
-            places(group.scores, measure, "level").values(), _row_title(MEASURES[measure])
-        )
+        keys = places(group.scores, measure, "level").values()
+        rows |= dict.fromkeys(keys, _row_title(measure))
     for measure in BY_CLUSTERS:
         for count, key in places(group.scores, measure, "clusters").items():
             rows[key] = f"{MEASURES[measure].short}, {count} clusters"
@@ -192,22 +180,16 @@ def _without_levels(groups: Sequence[Group]) -> dict[str, str]:
     return {key: measure_of(key).title for key in present}
 
 
-def _print_without_levels(console: Console, groups: Sequence[Group]) -> None:
-    _print_by_model(
-        console, groups, "structure, and measures without labels", "", _without_levels(groups)
-    )
-
-
 def _print_by_model(
     console: Console, groups: Sequence[Group], title: str, corner: str, rows: Mapping[str, str]
 ) -> None:
-    """Print a column per model, for scores that are many."""
+    """Print a column per model, for scores that are many; nothing where there are none."""
     if rows:
-        table = _table(title, corner, map(_row_name, groups))
-        columns = _cells(console, groups, list(rows))
-        for name, *cells in zip(rows.values(), *columns, strict=True):
-            table.add_row(name, *cells)
-        print_table(console, table)
+        cells = [
+            (name, *(_ranked(console, groups, group, key) for group in groups))
+            for key, name in rows.items()
+        ]
+        print_table(console, titled_table(title, [corner, *map(_row_name, groups)], cells))
 
 
 def _print_settings(console: Console, every: Sequence[EvaluationScores]) -> None:
@@ -237,4 +219,4 @@ def _print_settings(console: Console, every: Sequence[EvaluationScores]) -> None
     shown_keys = (key for each in every for key in each.scores())
     lines += dict.fromkeys(caveat for key in shown_keys if (caveat := measure_of(key).caveat))
     for line in lines:
-        console.print(line, style="dim", highlight=False)
+        console.print(line, style="dim")

@@ -8,7 +8,7 @@ import typer
 from sag_vicreg.cli.columns import ColumnsWithText
 from sag_vicreg.cli.deciding import COLOURS, ForestOptions
 from sag_vicreg.cli.large import Memory, read_to_decide
-from sag_vicreg.cli.options import AsJson, with_groups
+from sag_vicreg.cli.options import AsJson, check_outputs, with_groups
 from sag_vicreg.cli.reading import join_files, short_names, warnings_as_lines
 from sag_vicreg.cli.terminal import open_console, print_json, print_table
 
@@ -53,7 +53,7 @@ def gate(
 
     Example: `sag-vicreg gate old.npy new.parquet --markdown verdict.md`
     """
-    from sag_vicreg.artifacts import check_writable, write_text
+    from sag_vicreg.artifacts import write_text
     from sag_vicreg.cli.compare_tables import print_notes
     from sag_vicreg.decisions import (
         Floor,
@@ -65,13 +65,12 @@ def gate(
     )
     from sag_vicreg.decisions import gate as decide
 
-    for path in filter(None, (markdown, junit)):
-        check_writable(path)
-    files = [Path(old), Path(new)]
+    check_outputs(markdown, junit)
+    files = [old, new]
     names = short_names(files)
     known = None if floor is None else Floor.read(floor)
     settings = forests.settings(known)
-    read, rows = read_to_decide([old, new], columns, settings, memory=memory)
+    read, rows = read_to_decide(files, columns, settings, memory=memory)
     checks = [check_set(each, name) for each, name in zip(read, names, strict=True)]
     with warnings_as_lines():
         joined = join_files(read, files)
@@ -90,12 +89,14 @@ def gate(
     if junit is not None:
         write_text(junit, decision_junit(decision, moved))
     if as_json:
-        content = decision.to_dict() | {
-            "matched_by": joined.by,
-            "checks": [each.to_dict() for each in checks],
-            "movements": naming.to_dict(decision.moved),
-        }
-        print_json(content)
+        print_json(
+            decision.to_dict()
+            | {
+                "matched_by": joined.by,
+                "checks": [each.to_dict() for each in checks],
+                "movements": naming.to_dict(decision.moved),
+            }
+        )
     else:
         _print(decision, moved, joined.by)
         print_notes(checks)
@@ -108,10 +109,10 @@ def _print(decision: "Decision", lines: list[str], joined_by: str) -> None:
 
     console = open_console()
     style = f"bold {COLOURS[decision.outcome]}"
-    console.print(decision.sentence, style=style, highlight=False, markup=False)
+    console.print(decision.sentence, style=style)
     if decision.caution:
-        console.print(decision.caution, highlight=False, markup=False)
-    console.print(f"{decision.basis}; rows matched by {joined_by}", highlight=False, markup=False)
+        console.print(decision.caution)
+    console.print(f"{decision.basis}; rows matched by {joined_by}")
     table = Table(show_header=False)
     table.add_column()
     table.add_column(justify="right")
@@ -119,4 +120,4 @@ def _print(decision: "Decision", lines: list[str], joined_by: str) -> None:
         table.add_row(what, value)
     print_table(console, table)
     for line in lines:
-        console.print(line, highlight=False, markup=False)
+        console.print(line)

@@ -4,11 +4,24 @@ import inspect
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+
+def check_outputs(*files: Path | None, plot: Path | None = None) -> None:
+    """Refuse a file or a figure that cannot be written, before anything is computed."""
+    from sag_vicreg.artifacts import check_writable
+
+    for path in filter(None, files):
+        check_writable(path)
+    if plot is not None:
+        from sag_vicreg.figures.style import check_figure_path
+
+        check_figure_path(plot)
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:

@@ -20,10 +20,7 @@ def print_pairs(
     names: Sequence[str], scores: Mapping[tuple[int, int], Mapping[str, float]]
 ) -> None:
     """Print what the measures say of every two sets; nothing where there are none."""
-    from rich.markup import escape
-
-    from sag_vicreg.cli.compare_tables import titled_table
-    from sag_vicreg.cli.terminal import open_console, print_table
+    from sag_vicreg.cli.terminal import open_console, print_table, titled_table
     from sag_vicreg.errors import visible
     from sag_vicreg.scores import measure_of
 
@@ -31,11 +28,14 @@ def print_pairs(
     if not asked:
         return
     console = open_console()
-    heads = (escape(visible(each.short)) for each in asked)
-    table = titled_table("measures of other packages", "", *heads)
-    for (i, j), found in scores.items():
-        cells = (f"{each.factor * found[each.key]:.4f}" for each in asked)
-        table.add_row(f"{escape(names[i])}  and  {escape(names[j])}", *cells)
-    print_table(console, table)
+    head = ["", *(visible(each.short) for each in asked)]
+    rows = [
+        (
+            f"{names[i]}  and  {names[j]}",
+            *(f"{each.factor * found[each.key]:.4f}" for each in asked),
+        )
+        for (i, j), found in scores.items()
+    ]
+    print_table(console, titled_table("measures of other packages", head, rows))
     for caveat in filter(None, (each.caveat for each in asked)):
-        console.print(visible(caveat), highlight=False, markup=False)
+        console.print(visible(caveat))

@@ -39,12 +39,12 @@ def read_files(files: Sequence[Path | str], columns: Columns) -> "list[Embedding
 
 
 def join_files(
-    sets: "Sequence[Embeddings]", files: Sequence[Path], *, how: str = "exact"
+    sets: "Sequence[Embeddings]", files: Sequence[Path | str], *, how: str = "exact"
 ) -> "Joined":
     """Match the rows of files; warn where only some have ids, and say what was left out."""
     from sag_vicreg.artifacts import join
 
-    names = [str(path) for path in files]
+    names = [str(Path(where)) for where in files]
     joined = join(sets, names, how=how)
     warn_of_positions(names, [each.ids is not None for each in sets])
     note = joined.note(names)
@@ -74,8 +74,8 @@ def warnings_as_lines() -> Iterator[None]:
         typer.echo(f"warning: {visible(str(warning.message))}", err=True)
 
 
-def short_names(files: Sequence[Path]) -> tuple[str, ...]:
+def short_names(files: Sequence[Path | str]) -> tuple[str, ...]:
     """Name files by what tells them apart."""
     from sag_vicreg.artifacts import Source, distinct_names
 
-    return distinct_names([Source(path) for path in files])
+    return distinct_names([Source(Path(where)) for where in files])

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sag_vicreg.cli.columns import Columns
-from sag_vicreg.cli.deciding import COLOURS, ForestOptions
+from sag_vicreg.cli.deciding import ForestOptions, coloured
 from sag_vicreg.cli.options import AsJson, with_groups
 from sag_vicreg.cli.reading import read_files
 from sag_vicreg.cli.terminal import open_console, print_json, print_table
@@ -53,11 +53,11 @@ def selftest(
         table.add_column(column, justify="left" if left else "right", no_wrap=True)
     last = None
     for each in found.planted:
-        outcome, score = each.decision.outcome, each.decision.similarity
+        score = each.decision.similarity
         table.add_row(
             each.change if each.change != last else "",
             each.size,
-            f"[{COLOURS[outcome]}]{outcome}[/]",
+            coloured(each.decision.outcome),
             f"{score.spearman:.3f}",
             f"{score.interval[0]:.2f} to {score.interval[1]:.2f}",
             f"{each.decision.neighbors_shared:.0%}",
@@ -66,6 +66,5 @@ def selftest(
     print_table(console, table)
     console.print(
         "noise: share of the set's spread; projection: to this many dimensions; "
-        "shared: 10 nearest neighbours in both",
-        highlight=False,
+        "shared: 10 nearest neighbours in both"
     )

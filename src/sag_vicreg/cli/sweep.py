@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sag_vicreg.cli.columns import Columns
-from sag_vicreg.cli.deciding import COLOURS, ForestOptions
-from sag_vicreg.cli.options import AsJson, with_groups
+from sag_vicreg.cli.deciding import ForestOptions, coloured
+from sag_vicreg.cli.options import AsJson, check_outputs, with_groups
 from sag_vicreg.cli.reading import read_files
 from sag_vicreg.cli.terminal import open_console, print_json, print_table
 
@@ -47,21 +47,18 @@ def sweep(
     """
     import numpy as np
 
-    from sag_vicreg.artifacts import atomic_path, check_writable
+    from sag_vicreg.artifacts import atomic_path
     from sag_vicreg.decisions import sweep as try_all
     from sag_vicreg.errors import InputError
-    from sag_vicreg.figures.style import check_figure_path, save_figure
+    from sag_vicreg.figures.style import save_figure
     from sag_vicreg.figures.sweep import Stored, draw_sweep
 
     wanted = [each.strip() for each in dims.split(",") if each.strip()]
     if not all(each.isdecimal() for each in wanted):
         raise InputError(f"--dims is '{dims}': give whole numbers with commas, such as 32,64,128")
-    if write is not None:
-        if write.suffix.lower() != ".npz":
-            raise InputError(f"cannot write {write}: the name must end in .npz")
-        check_writable(write)
-    if plot is not None:
-        check_figure_path(plot)
+    if write is not None and write.suffix.lower() != ".npz":
+        raise InputError(f"cannot write {write}: the name must end in .npz")
+    check_outputs(write, plot=plot)
     (read,) = read_files([file], columns)
     found = try_all(
         read.vectors,
@@ -103,7 +100,7 @@ def _print(found: "Sweep") -> None:
     from rich.table import Table
 
     console = open_console()
-    console.print(found.sentence(), style="bold", highlight=False, markup=False)
+    console.print(found.sentence(), style="bold")
     table = Table()
     for column in ("bytes", "stored as", "gate", "forest", "95 % interval", "shared", "recall@10"):
         side: Any = "left" if column == "stored as" else "right"
@@ -113,7 +110,7 @@ def _print(found: "Sweep") -> None:
         table.add_row(
             f"{each.bytes:,}",
             f"{each.dims} {each.reduction} {each.precision}",
-            f"[{COLOURS[each.decision.outcome]}]{each.decision.outcome}[/]",
+            coloured(each.decision.outcome),
             f"{score.spearman:.4f}",
             f"{score.interval[0]:.4f} to {score.interval[1]:.4f}",
             f"{each.decision.neighbors_shared:.1%}",
@@ -123,8 +120,7 @@ def _print(found: "Sweep") -> None:
     print_table(console, table)
     console.print(
         "forest: similarity to the full set; shared: 10 nearest neighbours among the items "
-        "compared; recall@10: the same among all rows",
-        highlight=False,
+        "compared; recall@10: the same among all rows"
     )
     for reason in found.left_out:
-        console.print(f"left out: {reason}", highlight=False, markup=False)
+        console.print(f"left out: {reason}")

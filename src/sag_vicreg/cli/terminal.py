@@ -5,7 +5,7 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -69,14 +69,31 @@ def print_json(content: Mapping[str, Any]) -> None:
 
 
 def open_console() -> "Console":
-    """Return a console that writes out what a terminal would obey, wherever it was read."""
+    """Return a console that prints text as it is, from wherever it was read.
+
+    Nothing in it is taken for markup, and what a terminal would obey is written out.
+    """
     from rich.console import Console
 
     class Visible(Console):
         def render_str(self, text: str, **options: Any) -> "Text":
             return super().render_str("\n".join(map(visible, text.split("\n"))), **options)
 
-    return Visible(emoji=False)
+    return Visible(markup=False, highlight=False, emoji=False)
+
+
+def titled_table(
+    title: str, head: Sequence[str], rows: "Iterable[Sequence[str | Text]]" = ()
+) -> "Table":
+    """Make a table of a left column and right-aligned ones; short rows end in empty cells."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for place, name in enumerate(head):
+        table.add_column(name, justify="right" if place else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def print_table(console: "Console", table: "Table") -> None:
@@ -88,14 +105,14 @@ def print_table(console: "Console", table: "Table") -> None:
         console.print(table)
         return
     if table.title is not None:
-        console.print(table.title, style="italic", highlight=False)
-    heads = [" ".join(str(column.header).split()) for column in table.columns]
-    for cells in zip(*(column.cells for column in table.columns), strict=True):
-        first, *rest = (str(cell).strip() for cell in cells)
-        shown = [(head, cell) for head, cell in zip(heads[1:], rest, strict=True) if cell]
+        console.print(table.title, style="italic")
+    heads = [" ".join(str(column.header).split()) for column in table.columns[1:]]
+    for first, *rest in zip(*(column.cells for column in table.columns), strict=True):
+        name = str(first).strip()
         if len(rest) == 1:
-            console.print(f"{first}: {rest[0]}", highlight=False)
+            console.print(f"{name}:", rest[0])
             continue
-        console.print(first, style="bold", highlight=False)
-        for head, cell in shown:
-            console.print(f"  {head}: {cell}", highlight=False)
+        console.print(name, style="bold")
+        for head, cell in zip(heads, rest, strict=True):
+            if cell:
+                console.print(f"  {head}:", cell)
