@@ -3,8 +3,8 @@
 import hashlib
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,15 +36,12 @@ _UNIT = 2e-3
 _SAMPLE_COPIES = 3
 
 
-@dataclass(frozen=True)
-class _Seen:
+class _Seen(NamedTuple):
     """What one block of rows holds, or several together; rows with NaN count as such only."""
 
-    finite: int
     not_finite: int
     zero: int
     whole: bool
-    unit: bool
     norms: tuple[float, float]
     low: Floats
     high: Floats
@@ -53,19 +50,16 @@ class _Seen:
     def together(cls, parts: "Sequence[_Seen]") -> "_Seen":
         """Sum up in the order of the rows."""
         return cls(
-            sum(part.finite for part in parts),
             sum(part.not_finite for part in parts),
             sum(part.zero for part in parts),
             all(part.whole for part in parts),
-            all(part.unit for part in parts),
             (min(part.norms[0] for part in parts), max(part.norms[1] for part in parts)),
             np.min([part.low for part in parts], axis=0),
             np.max([part.high for part in parts], axis=0),
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Sampled:
+class _Sampled(NamedTuple):
     """Rows of a block: digests of all that are finite, and what is kept of a random few.
 
     ``norms`` are of rows chosen by their number, ``points`` unit vectors chosen by their digest, so
@@ -114,7 +108,7 @@ def check_set(
     """
     table, passes = as_table(source), passes or Passes()
     most = _most_paired(table, most_paired, memory, passes.count)
-    seen, norms, points, point_digests = [], [], [], []
+    seen, kept = [], []
     held = isinstance(table, HeldTable)
     bar = None if held else f"rows of {name}"
     with HashPartitions(table.rows, held=held) as digests:
@@ -122,15 +116,16 @@ def check_set(
         for part, sampled in passes.map(task, table.pieces, bar=bar):
             seen.append(part)
             digests.add(sampled.digests[:, 0], sampled.digests[:, 1], sampled.rows)
-            norms.append(sampled.norms)
-            points.append(sampled.points)
-            point_digests.append(sampled.point_digests)
+            kept.append((sampled.norms, sampled.points, sampled.point_digests))
         duplicates = digests.repeats
     whole = _Seen.together(seen)
-    some = _first_distinct(np.concatenate(points), np.concatenate(point_digests), most)
+    lengths, points, point_digests = map(np.concatenate, zip(*kept, strict=True))
+    # The first of equal points, and of these the lowest in the order of digests, by row.
+    _, first = np.unique(point_digests[:, 0], return_index=True)
+    some = points[np.sort(first[:most])]
+    finite = table.rows - whole.not_finite
     zeros = whole.zero - min(whole.zero, 1)  # which repeat one another, and are not looked for
-    distinct = whole.finite - whole.zero - (duplicates - zeros)
-    lengths = np.concatenate(norms)
+    distinct = finite - whole.zero - (duplicates - zeros)
     empty, repeated = _check_ids(table, name, passes) if table.has_ids else (0, 0)
     labels = source.labels if isinstance(source, Embeddings) else None
     return SetCheck(
@@ -139,14 +134,14 @@ def check_set(
         dimensions=table.dimensions,
         dtype=str(table.dtype),
         labels=None if labels is None else len(np.unique(labels)),
-        whole_numbers=whole.finite > 0 and whole.whole,
+        whole_numbers=finite > 0 and whole.whole,
         has_ids=table.has_ids,
         empty_ids=empty,
         repeated_ids=repeated,
         not_finite=whole.not_finite,
         zero=whole.zero,
         norms=(whole.norms[0], float(np.median(lengths)), whole.norms[1]) if len(lengths) else None,
-        normalised=whole.finite > 0 and whole.unit,
+        normalised=finite > 0 and all(abs(norm - 1) <= _UNIT for norm in whole.norms),
         duplicates=duplicates,
         near_duplicates=_near_duplicates(some),
         sampled=len(some) if len(some) < distinct else None,
@@ -160,14 +155,8 @@ def look(
     """Look at the rows of one piece."""
     limits = limit_of_first(most_paired, table.rows), limit_of_first(most_norms, table.rows)
     found = [_look_at(x, start, *limits) for start, x in table.blocks(piece, finite=False)]
-    sampled = [each for _, each in found]
-    return _Seen.together([each for each, _ in found]), _Sampled(
-        np.concatenate([each.digests for each in sampled]),
-        np.concatenate([each.rows for each in sampled]),
-        np.concatenate([each.norms for each in sampled]),
-        np.concatenate([each.points for each in sampled]),
-        np.concatenate([each.point_digests for each in sampled]),
-    )
+    seen, sampled = zip(*found, strict=True)
+    return _Seen.together(seen), _Sampled(*map(np.concatenate, zip(*sampled, strict=True)))
 
 
 def _look_at(
@@ -175,7 +164,6 @@ def _look_at(
 ) -> tuple[_Seen, _Sampled]:
     finite = np.isfinite(vectors).all(axis=1)
     known = vectors[finite].astype(np.float64)
-    numbers = start + np.flatnonzero(finite)
     largest = np.abs(known).max(axis=1, initial=0.0)
     # By the largest entry first: squares of very large or small entries leave float64's range.
     scaled = known / np.where(largest > 0, largest, 1.0)[:, None]
@@ -187,18 +175,16 @@ def _look_at(
     # Of equal rows the first alone: there may be millions.
     chosen = chosen[np.sort(np.unique(digests[chosen, 0], return_index=True)[1])]
     seen = _Seen(
-        finite=len(known),
         not_finite=len(vectors) - len(known),
         zero=int((largest == 0).sum()),
         whole=bool((known == np.rint(known)).all()),
-        unit=bool((np.abs(norms - 1) <= _UNIT).all()),
         norms=(float(norms.min(initial=np.inf)), float(norms.max(initial=-np.inf))),
         low=known.min(axis=0, initial=np.inf),
         high=known.max(axis=0, initial=-np.inf),
     )
     return seen, _Sampled(
         digests=digests,
-        rows=numbers,
+        rows=start + np.flatnonzero(finite),
         norms=norms[ranks <= highest_rank],
         points=(scaled[chosen] / lengths[chosen, None]).astype(np.float32),
         point_digests=digests[chosen],
@@ -210,15 +196,6 @@ def row_digests(rows: Floats) -> Hashes:
     rows = rows + 0.0  # -0.0 and 0.0 are one number in two patterns of bits
     digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in rows)
     return np.frombuffer(digests, "<u8").reshape(-1, 2)
-
-
-def _first_distinct(
-    points: npt.NDArray[np.float32], digests: Hashes, most: int
-) -> npt.NDArray[np.float32]:
-    """Keep the first of equal points, and of these the lowest in the order of digests, by row."""
-    _, first = np.unique(digests[:, 0], return_index=True)
-    kept: npt.NDArray[np.float32] = points[np.sort(first[:most])]
-    return kept
 
 
 def _near_duplicates(points: npt.NDArray[np.float32]) -> int:

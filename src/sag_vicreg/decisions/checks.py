@@ -52,29 +52,32 @@ class SetCheck:
     @property
     def faults(self) -> tuple[str, ...]:
         """What a comparison would refuse, each with its remedy."""
-        found = []
-        if self.not_finite:
-            found.append(f"{_rows(self.not_finite)} NaN or infinity: remove or repair them")
-        if self.empty_ids:
-            found.append(f"{_rows(self.empty_ids)} an empty id: give every row an id, or none")
-        if self.repeated_ids:
-            found.append(f"{_rows(self.repeated_ids)} the id of another row: ids must be unique")
-        if self.zero:
-            found.append(f"{_rows(self.zero)} no direction, being zero throughout: remove them")
-        return tuple(found)
+        counted = (
+            (self.not_finite, "NaN or infinity: remove or repair them"),
+            (self.empty_ids, "an empty id: give every row an id, or none"),
+            (self.repeated_ids, "the id of another row: ids must be unique"),
+            (self.zero, "no direction, being zero throughout: remove them"),
+        )
+        return tuple(
+            f"{'1 row has' if count == 1 else f'{count:,} rows have'} {what}"
+            for count, what in counted
+            if count
+        )
 
     @property
     def oddities(self) -> tuple[str, ...]:
         """What a comparison takes, and its reader should know."""
-        found = []
-        if self.duplicates:
-            found.append(f"{_some(self.duplicates, 'row repeat')} an earlier row exactly")
-        if self.near_duplicates:
-            among = "" if self.sampled is None else f", of {self.sampled:,} sampled"
-            repeat = _some(self.near_duplicates, "row nearly repeat")
-            found.append(f"{repeat} an earlier row{among}")
-        if self.constant_dimensions:
-            found.append(_some(self.constant_dimensions, "dimension never change"))
+        among = "" if self.sampled is None else f", of {self.sampled:,} sampled"
+        counted = (
+            (self.duplicates, "row", "repeat", " an earlier row exactly"),
+            (self.near_duplicates, "row", "nearly repeat", f" an earlier row{among}"),
+            (self.constant_dimensions, "dimension", "never change", ""),
+        )
+        found = [
+            (f"1 {noun} {verb}s" if count == 1 else f"{count:,} {noun}s {verb}") + rest
+            for count, noun, verb, rest in counted
+            if count
+        ]
         if self.whole_numbers:
             found.append("every number is whole: quantised, or not embeddings")
         return tuple(found)
@@ -121,13 +124,3 @@ class JoinCheck:
         rest = sum(self.left_over)
         what = f"{rest:,} rows have no partner" if rest else "none is left over"
         return f"{self.common:,} items in common, matched by {self.matched_by}; {what}."
-
-
-def _some(count: int, what: str) -> str:
-    """Say that one row repeats, or that several rows repeat."""
-    noun, verb = what.split(" ", 1)
-    return f"1 {noun} {verb}s" if count == 1 else f"{count:,} {noun}s {verb}"
-
-
-def _rows(count: int) -> str:
-    return "1 row has" if count == 1 else f"{count:,} rows have"

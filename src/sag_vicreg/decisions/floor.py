@@ -15,9 +15,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sag_vicreg.artifacts import write_json
+from sag_vicreg.decisions.checking import row_digests
 from sag_vicreg.decisions.settings import Settings, check_same_rows
 from sag_vicreg.door import Kind, read_json
 from sag_vicreg.errors import InputError
@@ -128,6 +127,7 @@ def calibrate(
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> a = rng.normal(size=(60, 4))
     >>> floor = calibrate([a + 0.1 * rng.normal(size=a.shape) for _ in range(3)])
@@ -153,6 +153,5 @@ def calibrate(
 
 def fingerprint(vectors: Any) -> str:
     """Return a digest of the vectors of a set, the same in any order of rows and any precision."""
-    rows = np.ascontiguousarray(as_vectors(vectors) + 0.0)
-    digests = sorted(hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in rows)
+    digests = sorted(digest.tobytes() for digest in row_digests(as_vectors(vectors)))
     return hashlib.blake2b(b"".join(digests), digest_size=16).hexdigest()

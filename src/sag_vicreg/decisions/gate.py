@@ -108,6 +108,15 @@ class Decision:
             ("linear CKA", f"{self.cka:.4f}"),
         ]
 
+    def scores(self) -> dict[str, Any]:
+        """Return the outcome and the scores that lists of decisions show."""
+        return {
+            "outcome": self.outcome,
+            "score": self.similarity.spearman,
+            "interval": list(self.similarity.interval),
+            "neighbors_shared": self.neighbors_shared,
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
         return {

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from sag_vicreg.decisions.gate import TOLERANCE, Decision, decide
 from sag_vicreg.decisions.settings import Settings
 from sag_vicreg.progress import track
-from sag_vicreg.structure import Forest
 from sag_vicreg.structure.damage import (
     add_noise,
     project,
@@ -49,15 +48,7 @@ class Planted:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold: the change, the outcome and the scores."""
-        low, high = self.decision.similarity.interval
-        return {
-            "change": self.change,
-            "size": self.size,
-            "outcome": self.decision.outcome,
-            "score": self.decision.similarity.spearman,
-            "interval": [low, high],
-            "neighbors_shared": self.decision.neighbors_shared,
-        }
+        return {"change": self.change, "size": self.size, **self.decision.scores()}
 
 
 @dataclass(frozen=True)
@@ -105,10 +96,9 @@ def selftest(
     settings = settings or Settings()
     vectors = as_vectors(x, name)
     old = settings.grow(vectors, name)
-    changes = list(_changes(vectors, settings.seed))
     planted = []
-    for change, size, damage in track(changes, "planted changes"):
-        new: Forest = settings.grow(damage(), f"{name} after {change}")
+    for change, size, damage in track(list(_changes(vectors, settings.seed)), "planted changes"):
+        new = settings.grow(damage(), f"{name} after {change}")
         decision = decide(
             old, new, tolerance=tolerance, settings=settings, names=(name, f"{change}, {size}")
         )
@@ -117,30 +107,20 @@ def selftest(
 
 
 def _changes(x: Floats, seed: int) -> Iterator[tuple[str, str, Callable[[], Floats]]]:
+    from sklearn.cluster import MiniBatchKMeans
+
     yield "rotation", "any", partial(rotate, x, seed=seed)
     for share in _NOISE:
         yield "noise", f"{share:.0%}", partial(add_noise, x, share, seed=seed)
     for bits in _BITS:
         yield "quantisation", f"{bits} bits", partial(quantise, x, bits)
-    for dims in _halvings(x.shape[1]):
+    dims = x.shape[1]
+    while (dims := dims // 2) >= 4:
         yield "projection", f"to {dims}", partial(project, x, dims, seed=seed)
     for share in _SHUFFLED:
         yield "rows shuffled", f"{share:.1%}", partial(shuffle_rows, x, share, seed=seed)
     for count in (each for each in _CLUSTERS if len(x) >= 10 * each):
+        means = MiniBatchKMeans(count, random_state=seed, n_init=1, batch_size=2048)
         # The smallest share is one cluster.
-        scatter = partial(scatter_clusters, x, _clusters(x, count, seed), 1e-9, seed=seed)
+        scatter = partial(scatter_clusters, x, means.fit_predict(x), 1e-9, seed=seed)
         yield "one cluster scattered", f"1 of {count}", scatter
-
-
-def _halvings(d: int) -> Iterator[int]:
-    """Yield a half, a quarter, an eighth ... of the dimensions, down to four."""
-    while (d := d // 2) >= 4:
-        yield d
-
-
-def _clusters(x: Floats, count: int, seed: int) -> npt.NDArray[Any]:
-    from sklearn.cluster import MiniBatchKMeans
-
-    means = MiniBatchKMeans(count, random_state=seed, n_init=1, batch_size=2048)
-    labels: npt.NDArray[Any] = means.fit_predict(x)
-    return labels

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sag_vicreg.decisions.gate import NEIGHBORS, TOLERANCE, Decision, decide
 from sag_vicreg.decisions.settings import Settings
-from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.errors import InputError, check_name
 from sag_vicreg.progress import track
 from sag_vicreg.structure.points import as_vectors
 
@@ -55,16 +55,12 @@ class Candidate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        found = self.decision.similarity
         return {
             "reduction": self.reduction,
             "dims": self.dims,
             "precision": self.precision,
             "bytes": self.bytes,
-            "outcome": self.decision.outcome,
-            "score": found.spearman,
-            "interval": list(found.interval),
-            "neighbors_shared": self.decision.neighbors_shared,
+            **self.decision.scores(),
             "recall": self.recall,
         }
 
@@ -115,7 +111,7 @@ def sweep(
     x: Any,
     *,
     dims: Sequence[int] = (),
-    precisions: Sequence[str] = ("float32", "float16", "int8", "binary"),
+    precisions: Sequence[str] = tuple(BITS),
     tolerance: float = TOLERANCE,
     settings: Settings | None = None,
     name: str = "embeddings",
@@ -150,7 +146,8 @@ def sweep(
     queries = old.items[:_QUERIES]
     true = _nearest_rows(vectors, queries)
     ways = [(reduced, precision) for reduced in _reduced(vectors, dims) for precision in precisions]
-    candidates, stored, left_out = [], [], []
+    found: list[tuple[Candidate, Array]] = []
+    left_out = []
     for (reduction, kept), precision in track(ways, "ways to store the set"):
         codes = _store(kept, precision)
         size = math.ceil(kept.shape[1] * BITS[precision] / 8)
@@ -160,30 +157,21 @@ def sweep(
         except InputError as error:  # rows that became zero, or all the same: not to be used
             left_out.append(f"{label} by {reduction}: {error}")
             continue
-        found = decide(old, new, tolerance=tolerance, settings=settings, names=(name, label))
+        decision = decide(old, new, tolerance=tolerance, settings=settings, names=(name, label))
         near = _nearest_rows(codes.astype(np.float64), queries)
         recall = float(np.mean([np.isin(a, b).mean() for a, b in zip(true, near, strict=True)]))
-        candidates.append(Candidate(reduction, kept.shape[1], precision, size, found, recall))
-        stored.append(codes)
-    order = sorted(
-        range(len(candidates)),
-        key=lambda k: (candidates[k].bytes, -candidates[k].decision.similarity.spearman),
-    )
-    passed = next((k for k in order if candidates[k].decision.outcome == "pass"), None)
-    return Sweep(
-        tuple(candidates[k] for k in order),
-        None if passed is None else candidates[passed],
-        None if passed is None else stored[passed],
-        tuple(left_out),
-        tolerance,
-        settings,
-    )
+        candidate = Candidate(reduction, kept.shape[1], precision, size, decision, recall)
+        found.append((candidate, codes))
+    found.sort(key=lambda each: (each[0].bytes, -each[0].decision.similarity.spearman))
+    passed = (each for each in found if each[0].decision.outcome == "pass")
+    chosen, stored = next(passed, (None, None))
+    candidates = tuple(candidate for candidate, _ in found)
+    return Sweep(candidates, chosen, stored, tuple(left_out), tolerance, settings)
 
 
 def _check(dims: Sequence[int], precisions: Sequence[str], d: int) -> None:
     for precision in precisions:
-        if precision not in BITS:
-            raise unknown_name("precision", precision, BITS)
+        check_name("precision", precision, BITS)
     if not precisions:
         raise InputError(f"no precision given: choose of {', '.join(BITS)}")
     for each in dims:
