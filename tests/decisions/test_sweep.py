@@ -104,9 +104,11 @@ def test_a_sweep_shows_and_describes_itself(swept: Sweep) -> None:
         ({"dims": [16]}, "give 1 to 15"),
         ({"precisions": ["int4"]}, "unknown precision"),
         ({"precisions": []}, "no precision"),
+        # Below a threshold of -1 nothing could fail.
+        ({"precisions": ["int8"], "tolerance": 2.0, "settings": QUICK}, "between 0 and 1"),
     ],
 )
-def test_ways_that_cannot_be_are_refused(options: dict[str, list[object]], words: str) -> None:
+def test_ways_that_cannot_be_are_refused(options: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=words):
         sweep(SET, **options)  # type: ignore[arg-type]
 

@@ -177,19 +177,29 @@ def gate(
     >>> gate(x, 2 * x).outcome
     'pass'
     """
-    tolerance = _one_rule(tolerance, floor)
-    settings = _settings_of(floor, settings) if floor else settings or Settings()
+    if tolerance is not None and floor is not None:
+        raise InputError("a tolerance and a floor are two rules: give one of them")
+    settings = settings or (Settings() if floor is None else floor.settings)
     check_same_rows([len(old), len(new)], list(names))
+    if floor is not None:
+        _check_alike(floor.settings, settings)
     rows = len(old) if sampled_of is None else sampled_of
     forests = (
         replace(settings.grow(old, names[0]), n_rows=rows),
         replace(settings.grow(new, names[1]), n_rows=rows),
     )
-    limit = None
-    if floor is not None:
-        _check_items(floor, forests[0].n)
-        limit = floor.limit(old)
-    return decide(*forests, tolerance=tolerance, limit=limit, settings=settings, names=names)
+    if floor is not None and forests[0].n < _FEWER * floor.items:
+        raise InputError(
+            f"the floor is of {floor.items:,} items and these sets have {forests[0].n:,}: scores "
+            f"of fewer items vary more; calibrate anew with --items {forests[0].n}"
+        )
+    return decide(
+        *forests,
+        tolerance=TOLERANCE if tolerance is None else tolerance,
+        limit=None if floor is None else floor.limit(old),
+        settings=settings,
+        names=names,
+    )
 
 
 def decide(
@@ -202,6 +212,8 @@ def decide(
     names: tuple[str, str] = ("old", "new"),
 ) -> Decision:
     """Decide by two forests grown over the same items with ``settings``; see :func:`gate`."""
+    if not 0 < tolerance < 1:
+        raise InputError(f"tolerance is {tolerance}: give one between 0 and 1, such as 0.02")
     found = forest_similarity(forest_old, forest_new)
     rule = (
         Rule(1 - tolerance, by_interval=True)
@@ -226,30 +238,12 @@ def decide(
     )
 
 
-def _one_rule(tolerance: float | None, floor: Floor | None) -> float:
-    """Return the tolerance; refuse it beside a floor, which is another rule."""
-    if tolerance is not None and floor is not None:
-        raise InputError("a tolerance and a floor are two rules: give one of them")
-    tolerance = TOLERANCE if tolerance is None else tolerance
-    if not 0 < tolerance < 1:
-        raise InputError(f"tolerance is {tolerance}: give one between 0 and 1, such as 0.02")
-    return tolerance
-
-
-def _settings_of(floor: Floor, settings: Settings | None) -> Settings:
-    if settings is not None:
-        theirs, ours = asdict(floor.settings), asdict(settings)
-        for name in (name for name in ours if ours[name] != theirs[name]):
+def _check_alike(made: Settings, asked: Settings) -> None:
+    """Refuse other settings than those a floor was made with."""
+    for name, theirs in asdict(made).items():
+        ours = getattr(asked, name)
+        if ours != theirs:
             raise InputError(
-                f"the floor was made with {name} {theirs[name]}, and {name} {ours[name]} is asked "
-                "for: leave the option out, or calibrate anew with it"
+                f"the floor was made with {name} {theirs}, and {name} {ours} is asked for: leave "
+                "the option out, or calibrate anew with it"
             )
-    return floor.settings
-
-
-def _check_items(floor: Floor, items: int) -> None:
-    if items < _FEWER * floor.items:
-        raise InputError(
-            f"the floor is of {floor.items:,} items and these sets have {items:,}: scores of fewer "
-            f"items vary more; calibrate anew with --items {items}"
-        )
