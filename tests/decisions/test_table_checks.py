@@ -79,7 +79,7 @@ def test_the_sample_is_the_same_however_the_table_is_cut(tmp_path: Path) -> None
 def test_rows_that_repeat_without_end_are_not_held(tmp_path: Path) -> None:
     x = np.concatenate([np.repeat(two_sets(50)[0], 40, axis=0), two_sets(100)[1]])
     table = open_table(write_folder(tmp_path / "t", x, files=1, row_group=len(x)))
-    _, sampled = look(table.pieces[0], table=table, most_paired=10_000, most_norms=10_000)
+    ((_, sampled),) = look(table.pieces[0], table=table, most_paired=10_000, most_norms=10_000)
     assert len(sampled.points) == 150
     assert check_set(table, "x").duplicates == 50 * 39
 

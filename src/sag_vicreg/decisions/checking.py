@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +38,7 @@ _SAMPLE_COPIES = 3
 
 
 class _Seen(NamedTuple):
-    """What one block of rows holds, or several together; rows with NaN count as such only."""
+    """What one block of rows holds, or all together; rows with NaN count as such only."""
 
     not_finite: int
     zero: int
@@ -113,7 +114,7 @@ def check_set(
     bar = None if held else f"rows of {name}"
     with HashPartitions(table.rows, held=held) as digests:
         task = partial(look, table=table, most_paired=most, most_norms=most_norms)
-        for part, sampled in passes.map(task, table.pieces, bar=bar):
+        for part, sampled in chain.from_iterable(passes.map(task, table.pieces, bar=bar)):
             seen.append(part)
             digests.add(sampled.digests[:, 0], sampled.digests[:, 1], sampled.rows)
             kept.append((sampled.norms, sampled.points, sampled.point_digests))
@@ -124,8 +125,8 @@ def check_set(
     _, first = np.unique(point_digests[:, 0], return_index=True)
     some = points[np.sort(first[:most])]
     finite = table.rows - whole.not_finite
-    zeros = whole.zero - min(whole.zero, 1)  # which repeat one another, and are not looked for
-    distinct = finite - whole.zero - (duplicates - zeros)
+    # Zeros repeat one another too, and are not looked for.
+    distinct = finite - whole.zero - (duplicates - max(whole.zero - 1, 0))
     empty, repeated = _check_ids(table, name, passes) if table.has_ids else (0, 0)
     labels = source.labels if isinstance(source, Embeddings) else None
     return SetCheck(
@@ -151,12 +152,10 @@ def check_set(
 
 def look(
     piece: Piece, *, table: Table, most_paired: int, most_norms: int
-) -> tuple[_Seen, _Sampled]:
-    """Look at the rows of one piece."""
+) -> list[tuple[_Seen, _Sampled]]:
+    """Look at the rows of one piece, block by block."""
     limits = limit_of_first(most_paired, table.rows), limit_of_first(most_norms, table.rows)
-    found = [_look_at(x, start, *limits) for start, x in table.blocks(piece, finite=False)]
-    seen, sampled = zip(*found, strict=True)
-    return _Seen.together(seen), _Sampled(*map(np.concatenate, zip(*sampled, strict=True)))
+    return [_look_at(x, start, *limits) for start, x in table.blocks(piece, finite=False)]
 
 
 def _look_at(
@@ -225,28 +224,27 @@ def _most_paired(table: Table, most: int, memory: int | None, threads: int) -> i
     return fitting
 
 
-def _hash_ids(piece: Piece, *, table: Table) -> tuple[Hashes, Hashes, int]:
-    """Return two hashes of each id of a piece that is not empty, and how many are."""
+def _hash_ids(piece: Piece, *, table: Table) -> tuple[Hashes, Hashes]:
+    """Return two hashes of each id of a piece that is not empty."""
     import pyarrow.compute as pc
 
-    found, empty = [], 0
+    found = []
     for ids in table.ids(piece):
         known = ids.filter(pc.not_equal(ids, ""))
-        empty += len(ids) - len(known)
         found.append([hash_ids(known, seed=seed) for seed in (0, 1)])
     first, second = (np.concatenate(hashes) for hashes in zip(*found, strict=True))
-    return first, second, empty
+    return first, second
 
 
 def _partition_ids(table: Table, partitions: HashPartitions, passes: Passes, bar: str) -> int:
     """Add every id to ``partitions``; return how many are empty."""
-    total = 0
+    known = 0
     task = partial(_hash_ids, table=table)
     shown = None if isinstance(table, HeldTable) else bar
-    for first, second, empty in passes.map(task, table.pieces, bar=shown):
+    for first, second in passes.map(task, table.pieces, bar=shown):
         partitions.add(first, second, np.zeros(len(first), np.int64))
-        total += empty
-    return total
+        known += len(first)
+    return table.rows - known
 
 
 def _check_ids(table: Table, name: str, passes: Passes) -> tuple[int, int]:

@@ -66,11 +66,11 @@ class Floor:
 
     def limit(self, old: Any = None) -> "Limit":
         """Return the score below which a comparison with the set ``old`` is no longer usual."""
-        pairs = list(combinations(range(len(self.names)), 2))
         own = None if old is None else fingerprint(old)
         if own in self.fingerprints:
             place = self.fingerprints.index(own)
-            among = [score for pair, score in zip(pairs, self.scores, strict=True) if place in pair]
+            pairs = zip(combinations(range(len(self.names)), 2), self.scores, strict=True)
+            among = [score for pair, score in pairs if place in pair]
             return Limit(min(among), len(among), 1 / (len(among) + 1))
         return Limit(min(self.scores), len(self.scores), 2 / (len(self.names) + 2))
 
@@ -140,15 +140,12 @@ def calibrate(
         raise InputError(f"{len(sets)} sets and {len(names)} names: give at least two, each a name")
     arrays = [as_vectors(each, name) for each, name in zip(sets, names, strict=True)]
     check_same_rows([len(each) for each in arrays], list(names))
-    prints = tuple(fingerprint(each) for each in arrays)
     forests = [settings.grow(each, name) for each, name in zip(arrays, names, strict=True)]
-    scores = []
-    for i, j in combinations(range(len(sets)), 2):
-        score = corrected_score(forests[i], forests[j])
+    scores = tuple(corrected_score(a, b) for a, b in combinations(forests, 2))
+    for (a, b), score in zip(combinations(names, 2), scores, strict=True):
         if not isfinite(score):
-            raise InputError(f"{names[i]} and {names[j]}: their trees do not repeat themselves")
-        scores.append(score)
-    return Floor(settings, forests[0].n, names, prints, tuple(scores))
+            raise InputError(f"{a} and {b}: their trees do not repeat themselves")
+    return Floor(settings, forests[0].n, names, tuple(map(fingerprint, arrays)), scores)
 
 
 def fingerprint(vectors: Any) -> str:

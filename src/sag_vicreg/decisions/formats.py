@@ -36,8 +36,8 @@ def decision_junit(decision: Decision, moved: Sequence[str] = ()) -> str:
     case = ElementTree.SubElement(
         suite, "testcase", classname="sag-vicreg.gate", name=" to ".join(decision.names)
     )
-    details = "\n".join(f"{name}: {value}" for name, value in decision.rows())
-    text = "\n".join((decision.basis, details, *moved))
+    details = (f"{name}: {value}" for name, value in decision.rows())
+    text = "\n".join((decision.basis, *details, *moved))
     if decision.outcome == "pass":
         ElementTree.SubElement(case, "system-out").text = f"{decision.sentence}\n{text}"
     else:

@@ -47,24 +47,20 @@ class Naming:
 
     def item(self, row: int) -> str:
         """Call a row by its id and, where there is one, its text."""
-        text = self.text(row, _LONG)
-        return f"{self._name(row)} “{text}”" if text else self._name(row)
+        return f"{visible(self.id_of(row))} {self._text(row, _LONG)}".rstrip()
 
     def in_short(self, row: int) -> str:
         """Call a row by its text alone, where there is one."""
-        text = self.text(row, _SHORT)
-        return f"“{text}”" if text else self._name(row)
+        return self._text(row, _SHORT) or visible(self.id_of(row))
 
-    def text(self, row: int, most: int) -> str:
-        """Return so many characters of a row's text at most; nothing where there is none."""
-        return "" if self.texts is None else shorten(self.texts[row], most)
+    def _text(self, row: int, most: int) -> str:
+        """Quote so many characters of a row's text at most; nothing where there is none."""
+        text = "" if self.texts is None else shorten(self.texts[row], most)
+        return f"“{text}”" if text else ""
 
     def id_of(self, row: int) -> str:
         """Return the id of a row as it is, for tables."""
         return f"row {row}" if self.ids is None else str(self.ids[row])
-
-    def _name(self, row: int) -> str:
-        return visible(self.id_of(row))
 
     def branch(self, branch: Branch) -> str:
         """Call a branch by its main class where it has one, else by what is at its centre."""
@@ -122,9 +118,9 @@ def movers_csv(moved: Movements, naming: Naming) -> str:
             " ".join(naming.id_of(other) for other in each[place])
             for each in (moved.old_neighbors, moved.new_neighbors)
         ]
-        numbers = (moved.motion, moved.similarity, moved.reliability, moved.neighbors_lost)
+        moments = (moved.motion, moved.similarity, moved.reliability, moved.neighbors_lost)
+        numbers = (f"{each[place]:.4f}" for each in moments)
         label = "" if naming.labels is None else naming.labels[row]
         text = [] if naming.texts is None else [naming.texts[row]]
-        moments = (f"{each[place]:.4f}" for each in numbers)
-        writer.writerow([naming.id_of(row), label, *moments, *near, *text])
+        writer.writerow([naming.id_of(row), label, *numbers, *near, *text])
     return table.getvalue()

@@ -196,8 +196,7 @@ def _store(x: Floats, precision: str) -> Array:
         return np.rint(x * (127 / (np.abs(x).max() or 1.0))).astype(np.int8)
     if precision == "binary":
         return np.where(x > x.mean(axis=0), 1, -1).astype(np.int8)
-    stored: Array = x.astype(precision)
-    return stored
+    return x.astype(precision)
 
 
 def _nearest_rows(x: Floats, queries: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
