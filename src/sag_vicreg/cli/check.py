@@ -1,5 +1,6 @@
 """``sag-vicreg check``: what is in embedding files, before anything is compared."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,13 +42,14 @@ def check(
 
     limit = None if memory is None else bytes_of(memory)
     large = open_large(files, columns, asked=limit is not None)
-    sets: list[Embeddings | EmbeddingTable] = [*(large or read_files(files, columns))]
-    named = zip(sets, short_names(files), strict=True)
-    checks = [check_set(each, name, memory=limit) for each, name in named]
+    sets: Sequence[Embeddings | EmbeddingTable] = large or read_files(files, columns)
+    checks = [
+        check_set(each, name, memory=limit)
+        for each, name in zip(sets, short_names(files), strict=True)
+    ]
     join = check_join(sets) if len(sets) > 1 else None
     if as_json:
-        files_found = [each.to_dict() for each in checks]
-        print_json({"files": files_found, "join": join and join.to_dict()})
+        print_json({"files": [each.to_dict() for each in checks], "join": join and join.to_dict()})
     else:
         print_checks(checks, join)
     faults = [f"{each.name}: {fault}" for each in checks for fault in each.faults]

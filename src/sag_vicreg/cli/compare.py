@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sag_vicreg.cli.columns import ColumnsWithText, Join
-from sag_vicreg.cli.options import AsJson, check_outputs, with_groups
+from sag_vicreg.cli.options import AsJson, check_outputs, save_plot, with_groups
 from sag_vicreg.cli.own_measures import OwnMeasures, print_pairs
 from sag_vicreg.cli.reading import join_files, read_files, short_names, warnings_as_lines
 from sag_vicreg.cli.terminal import print_json
@@ -206,13 +206,13 @@ def compare(
             if found.any.forests is None:
                 raise InputError(f"--movers needs forests: {found.any.forest_left_out}")
             moved = movements(*found.any.forests)
-        if plot is not None:  # before anything is printed: whoever reads that may go away
+        if plot is not None:
             from sag_vicreg.figures.comparison import draw_many, draw_two
-            from sag_vicreg.figures.style import save_figure
 
-            two = len(files) == 2
-            figure = draw_two(found.any, (names[0], names[1])) if two else draw_many(found, score)
-            save_figure(figure, plot)
+            if len(files) == 2:
+                save_plot(draw_two(found.any, (names[0], names[1])), plot)
+            else:
+                save_plot(draw_many(found, score), plot)
     if moved is not None and movers_table is not None:
         write_text(movers_table, movers_csv(moved, naming))
     if as_json:
@@ -239,5 +239,3 @@ def compare(
         if moved is not None:
             print_moved(moved, naming, most=movers)
         print_notes(checks)
-    if plot is not None:
-        typer.echo(f"drew {plot}", err=True)

@@ -41,12 +41,15 @@ def print_two(
     print_head(console, found, verdict(found, shared_neighbors=near.shared), names, matched_by)
     if found.forest is not None:
         _print_forest(console, found.forest)
-    rows = [(measure_of("cka").title, f"{near.cka:.4f}")]
-    if near.shared is not None:
-        title = f"{measure_of('neighbors.shared').title}, of {near.neighbors}"
-        rows.insert(0, (title, f"{near.shared:.4f}"))
-    title = "nearest neighbours and largest directions"
-    print_table(console, titled_table(title, ("measure", "value"), rows))
+    shared = f"{measure_of('neighbors.shared').title}, of {near.neighbors}"
+    rows = [
+        *([] if near.shared is None else [(shared, f"{near.shared:.4f}")]),
+        (measure_of("cka").title, f"{near.cka:.4f}"),
+    ]
+    print_table(
+        console,
+        titled_table("nearest neighbours and largest directions", ("measure", "value"), rows),
+    )
     _print_five(console, found)
     if extra is not None:
         _print_context(console, extra)
@@ -137,13 +140,15 @@ def _print_context(console: "Console", extra: "Context") -> None:
     from sag_vicreg.structure.companions import RSA_ROWS
 
     rsa = f"not above {RSA_ROWS:,} rows" if extra.rsa is None else f"{extra.rsa:.4f}"
-    title = measure_of("fowlkes_mallows").title
     by_chance = extra.fowlkes_mallows_by_chance
     rows = [
         (measure_of("rsa").title, rsa),
         (measure_of("entanglement").title, f"{extra.entanglement:.4f}"),
         *(
-            (f"{title} at {k} clusters", f"{value:.4f} (chance {by_chance[k]:.4f})")
+            (
+                f"{measure_of('fowlkes_mallows').title} at {k} clusters",
+                f"{value:.4f} (chance {by_chance[k]:.4f})",
+            )
             for k, value in extra.fowlkes_mallows.items()
         ),
     ]

@@ -2,12 +2,12 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from sag_vicreg.cli.columns import Columns, Join
-from sag_vicreg.cli.options import AsJson, check_outputs, with_groups
+from sag_vicreg.cli.options import AsJson, check_outputs, save_plot, whole_numbers, with_groups
 from sag_vicreg.cli.own_measures import OwnMeasures
 from sag_vicreg.cli.terminal import print_json
 from sag_vicreg.errors import InputError, visible
@@ -83,7 +83,6 @@ def evaluate(
     from sag_vicreg.cli.evaluate_tables import draw, print_scores
     from sag_vicreg.evaluation.inputs import open_inputs
     from sag_vicreg.evaluation.several import Evaluated, evaluate_inputs, grouped
-    from sag_vicreg.figures.style import save_figure
     from sag_vicreg.scores import own_measures
 
     check_outputs(out, plot=plot)
@@ -92,6 +91,8 @@ def evaluate(
             f"--view belongs to one input, {len(inputs)} were given: evaluate it alone"
         )
     measures = own_measures(measure or (), of="set")
+    remedy = "give whole numbers, as in 20,40,60"
+    counts = whole_numbers("--clusters", clusters, remedy) if clusters else None
     names = columns.of_each(len(inputs))
     opened = open_inputs(inputs, train or (), columns=names)
 
@@ -100,10 +101,9 @@ def evaluate(
         source = done.source
         by = "" if source.train is None else f" by {source.train}"
         typer.echo(f"scored {visible(f'{source.test}{by}')}", err=True)
-        run = source.run
-        if run is not None and (len(opened) > 1 or out is None):
-            write_json(run.results, done.to_dict())
-            typer.echo(f"wrote {visible(str(run.results))}", err=True)
+        if source.run is not None and (len(opened) > 1 or out is None):
+            write_json(source.run.results, done.to_dict())
+            typer.echo(f"wrote {visible(str(source.run.results))}", err=True)
 
     found = evaluate_inputs(
         opened,
@@ -117,38 +117,25 @@ def evaluate(
         temperature=temperature,
         seeds=range(probe_seeds),
         n_neighbors=neighbors,
-        cluster_counts=_numbers(clusters),
+        cluster_counts=counts,
         measures=measures,
     )
     groups, first = grouped(found), found[0]
-    content: dict[str, Any] = first.to_dict()
-    if len(found) > 1:
-        content = {
-            "groups": [group.to_dict() for group in groups],
-            "inputs": [done.to_dict() for done in found],
-        }
+    several = {
+        "groups": [group.to_dict() for group in groups],
+        "inputs": [done.to_dict() for done in found],
+    }
+    content = first.to_dict() if len(found) == 1 else several
     if out is not None:
         write_json(out, content)
-    if plot is not None:  # before anything is printed: whoever reads that may go away
-        save_figure(draw(groups), plot)
+        typer.echo(f"wrote {visible(str(out))}", err=True)
+    if plot is not None:
+        save_plot(draw(groups), plot)
     if as_json:
         print_json(content)
     else:
         print_scores(groups, first.hierarchy)
-    if out is not None:
-        typer.echo(f"wrote {visible(str(out))}", err=True)
-    if plot is not None:
-        typer.echo(f"drew {plot}", err=True)
 
 
 def _warn(line: str) -> None:
     typer.secho(f"warning: {visible(line)}", err=True, fg="red", bold=True)
-
-
-def _numbers(text: str | None) -> list[int] | None:
-    if text is None:
-        return None
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(f"--clusters is '{text}': give whole numbers, as in 20,40,60") from None

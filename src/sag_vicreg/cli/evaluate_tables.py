@@ -1,7 +1,7 @@
 """How ``sag-vicreg evaluate`` shows scores: tables on the terminal, panels of a figure."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from rich.console import Console
 from rich.text import Text
@@ -23,10 +23,12 @@ from sag_vicreg.scores import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from sag_vicreg.figures.levels import Curve
-
 # What chance gives stands below what it is compared with.
 _CHANCE = {"knn": "majority", "probe": "majority", "rand": "rand_by_chance"}
+_DRAWN: tuple[tuple[str, Literal["level", "clusters"]], ...] = (
+    *((measure, "level") for measure in BY_LEVEL if measure != "nmi"),
+    *((measure, "clusters") for measure in BY_CLUSTERS),
+)
 _BY_LEVEL = [each for each in MEASURES if each in {*BY_LEVEL, *_CHANCE.values()}]
 
 
@@ -34,9 +36,7 @@ def print_scores(groups: Sequence[Group], tree: str) -> None:
     """Print one evaluation by its levels, or several side by side, the best in bold."""
     console = open_console()
     every = [member for group in groups for member in group.members]
-    title = f"hierarchy {tree}"
-    if len(every) == 1:
-        title = f"{groups[0].name}, {title}"
+    title = f"{groups[0].name}, hierarchy {tree}" if len(every) == 1 else f"hierarchy {tree}"
     if len(every[0].n_classes) == 1:
         _print_by_model(console, groups, title, "", _flat_rows(groups[0]))
     else:
@@ -98,37 +98,29 @@ def draw(groups: Sequence[Group]) -> "Figure":
     """Draw what the tables say: scores by level, and Rand indices by number of clusters."""
     from sag_vicreg.figures.levels import Curve, count_panel, draw_panels, level_panel
 
-    first, every = groups[0].members[0], [key for group in groups for key in group.scores]
-
-    def curves(keys: Sequence[str]) -> "list[Curve]":
-        return [
-            Curve(group.name, [group.averages[key] for key in keys])
-            for group in groups
-            if all(key in group.scores for key in keys)
-        ]
-
+    sizes = groups[0].members[0].n_classes
+    every = [key for group in groups for key in group.scores]
     panels = []
-    for measure in [each for each in BY_LEVEL if each != "nmi"]:
-        keys = places(every, measure, "level").values()
-        if keys and (lines := curves(list(keys))):
-            chance = _chance(groups[0], keys)
-            panels.append(level_panel(MEASURES[measure], lines, first.n_classes, chance=chance))
-    for measure in BY_CLUSTERS:
-        if found := places(every, measure, "clusters"):
-            lines, chance = curves(list(found.values())), _chance(groups[0], found.values())
-            deep = len(first.n_classes) > 1
+    for measure, by in _DRAWN:
+        found = places(every, measure, by)
+        curves = [
+            Curve(group.name, [group.averages[key] for key in found.values()])
+            for group in groups
+            if found and all(key in group.scores for key in found.values())
+        ]
+        # What chance alone gives, of the first model, where that is known.
+        chances = places(groups[0].scores, _CHANCE.get(measure, ""), by)
+        known = chances.keys() >= found.keys()
+        chance = [groups[0].scores[chances[place]] for place in found] if known else None
+        if curves and by == "level":
+            panels.append(level_panel(MEASURES[measure], curves, sizes, chance=chance))
+        elif curves:
             panels.append(
-                count_panel(MEASURES[measure], lines, list(found), chance=chance, levels=deep)
+                count_panel(
+                    MEASURES[measure], curves, list(found), chance=chance, levels=len(sizes) > 1
+                )
             )
     return draw_panels(panels)
-
-
-def _chance(group: Group, keys: Iterable[str]) -> list[float] | None:
-    """Return what chance alone gives, of the first model, where that is known."""
-    pairs = (key.rsplit(".", 1) for key in keys)
-    chances = [f"{_CHANCE.get(measure)}.{place}" for measure, place in pairs]
-    known = all(key in group.scores for key in chances)
-    return [group.scores[key] for key in chances] if known else None
 
 
 def _level_titles(found: EvaluationScores) -> list[str]:
@@ -136,8 +128,8 @@ def _level_titles(found: EvaluationScores) -> list[str]:
 
 
 def _row_title(measure: str) -> str:
-    entry = MEASURES[measure]
-    return f"{entry.short}, %" if entry.unit == "percent" else entry.short
+    unit = ", %" if MEASURES[measure].unit == "percent" else ""
+    return MEASURES[measure].short + unit
 
 
 def _row_name(group: Group) -> str:
@@ -163,14 +155,17 @@ def _ranked(console: Console, groups: Sequence[Group], group: Group, key: str) -
 
 def _flat_rows(group: Group) -> dict[str, str]:
     """Name every score where classes have no groups: one table holds them all."""
-    rows: dict[str, str] = {}
-    for measure in _BY_LEVEL:
-        keys = places(group.scores, measure, "level").values()
-        rows |= dict.fromkeys(keys, _row_title(measure))
-    for measure in BY_CLUSTERS:
-        for count, key in places(group.scores, measure, "clusters").items():
-            rows[key] = f"{MEASURES[measure].short}, {count} clusters"
-    return rows | _without_levels([group])
+    by_level = {
+        key: _row_title(measure)
+        for measure in _BY_LEVEL
+        for key in places(group.scores, measure, "level").values()
+    }
+    by_count = {
+        key: f"{MEASURES[measure].short}, {count} clusters"
+        for measure in BY_CLUSTERS
+        for count, key in places(group.scores, measure, "clusters").items()
+    }
+    return by_level | by_count | _without_levels([group])
 
 
 def _without_levels(groups: Sequence[Group]) -> dict[str, str]:

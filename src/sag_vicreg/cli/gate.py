@@ -10,7 +10,7 @@ from sag_vicreg.cli.deciding import COLOURS, ForestOptions
 from sag_vicreg.cli.large import Memory, read_to_decide
 from sag_vicreg.cli.options import AsJson, check_outputs, with_groups
 from sag_vicreg.cli.reading import join_files, short_names, warnings_as_lines
-from sag_vicreg.cli.terminal import open_console, print_json, print_table
+from sag_vicreg.cli.terminal import open_console, print_json, print_table, titled_table
 
 if TYPE_CHECKING:
     from sag_vicreg.decisions import Decision
@@ -84,10 +84,9 @@ def gate(
         )
     naming = Naming.of(joined)
     moved = moved_lines(decision.moved, naming)
-    if markdown is not None:
-        write_text(markdown, decision_markdown(decision, moved))
-    if junit is not None:
-        write_text(junit, decision_junit(decision, moved))
+    for path, written in ((markdown, decision_markdown), (junit, decision_junit)):
+        if path is not None:
+            write_text(path, written(decision, moved))
     if as_json:
         print_json(
             decision.to_dict()
@@ -105,19 +104,13 @@ def gate(
 
 def _print(decision: "Decision", lines: list[str], joined_by: str) -> None:
     """Print the verdict, the table and what moved."""
-    from rich.table import Table
-
     console = open_console()
-    style = f"bold {COLOURS[decision.outcome]}"
-    console.print(decision.sentence, style=style)
+    console.print(decision.sentence, style=f"bold {COLOURS[decision.outcome]}")
     if decision.caution:
         console.print(decision.caution)
     console.print(f"{decision.basis}; rows matched by {joined_by}")
-    table = Table(show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
-    for what, value in decision.rows():
-        table.add_row(what, value)
+    table = titled_table(None, ("", ""), decision.rows())
+    table.show_header = False
     print_table(console, table)
     for line in lines:
         console.print(line)

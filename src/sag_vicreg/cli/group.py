@@ -14,20 +14,6 @@ from sag_vicreg.errors import InputError
 _UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "UsageError")
 
 
-class OneLineErrors(TyperGroup):
-    """Say what the user did wrong in one line; let everything else, a bug, be seen."""
-
-    def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        """Read the options before the command under the rule above."""
-        with _one_line():
-            return super().make_context(*args, **kwargs)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Read the command's options, and run it, under the rule above."""
-        with _one_line():
-            return super().invoke(ctx)
-
-
 @contextmanager
 def _one_line() -> Iterator[None]:
     try:
@@ -50,3 +36,17 @@ def _one_line() -> Iterator[None]:
 def _refuse(message: str, cause: Exception) -> None:
     typer.echo(f"error: {' '.join(message.split())}", err=True)
     raise typer.Exit(2) from cause
+
+
+class OneLineErrors(TyperGroup):
+    """Say what the user did wrong in one line; let everything else, a bug, be seen."""
+
+    @_one_line()
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Read the options before the command under the rule above."""
+        return super().make_context(*args, **kwargs)
+
+    @_one_line()
+    def invoke(self, ctx: Any) -> Any:
+        """Read the command's options, and run it, under the rule above."""
+        return super().invoke(ctx)

@@ -75,8 +75,7 @@ def read_to_decide(
 
     passes = Passes()
     if limit is not None:
-        sizes = [table.dimensions for table in tables]
-        settings.check_memory(sizes, limit, threads=passes.count)
+        settings.check_memory([table.dimensions for table in tables], limit, threads=passes.count)
     return sample_tables(tables, settings.items, passes, seed=settings.seed), tables[0].rows
 
 

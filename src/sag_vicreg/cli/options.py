@@ -5,9 +5,14 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from sag_vicreg.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
@@ -24,17 +29,32 @@ def check_outputs(*files: Path | None, plot: Path | None = None) -> None:
         check_figure_path(plot)
 
 
+def save_plot(figure: "Figure", plot: Path) -> None:
+    """Save a figure, and say so; before anything is printed, whose reader may go away."""
+    from sag_vicreg.figures.style import save_figure
+
+    save_figure(figure, plot)
+    typer.echo(f"drew {plot}", err=True)
+
+
+def whole_numbers(option: str, text: str, remedy: str) -> list[int]:
+    """Read what an option says: whole numbers separated by commas."""
+    try:
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise InputError(f"{option} is '{text}': {remedy}") from None
+
+
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Let a parameter whose type is a dataclass be a group: each of its fields is an option."""
-    groups: dict[str, Any] = {}
+    parameters = inspect.signature(command).parameters
+    groups: dict[str, Any] = {
+        name: each.annotation for name, each in parameters.items() if is_dataclass(each.annotation)
+    }
     options: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(command).parameters.items():
-        if is_dataclass(parameter.annotation):
-            groups[name] = parameter.annotation
-            for option in inspect.signature(groups[name]).parameters.values():
-                options.append(option.replace(kind=parameter.kind))
-        else:
-            options.append(parameter)
+    for name, each in parameters.items():
+        members = inspect.signature(groups[name]).parameters if name in groups else {name: each}
+        options += [option.replace(kind=each.kind) for option in members.values()]
 
     @wraps(command)
     def run(**given: Any) -> None:

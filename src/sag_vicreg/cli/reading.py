@@ -47,8 +47,7 @@ def join_files(
     names = [str(Path(where)) for where in files]
     joined = join(sets, names, how=how)
     warn_of_positions(names, [each.ids is not None for each in sets])
-    note = joined.note(names)
-    if note is not None:
+    if (note := joined.note(names)) is not None:
         warnings.warn(note, stacklevel=2)
     return joined
 

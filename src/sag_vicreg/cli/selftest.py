@@ -40,10 +40,9 @@ def selftest(
         print_json(found.to_dict())
         return
     console = open_console()
-    similarity = found.planted[0].decision.similarity
+    items = found.planted[0].decision.similarity.items
     table = Table(
-        title=f"{file.name}: {similarity.items:,} items, {settings.trees} trees, "
-        f"tolerance {tolerance:g}",
+        title=f"{file.name}: {items:,} items, {settings.trees} trees, tolerance {tolerance:g}",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,  # so that every head fits 80 columns
@@ -51,18 +50,17 @@ def selftest(
     for column in ("planted", "size", "gate", "forest", "95 % interval", "shared"):
         left = column in ("planted", "size", "gate")
         table.add_column(column, justify="left" if left else "right", no_wrap=True)
-    last = None
+    first = {each.change: each for each in reversed(found.planted)}
     for each in found.planted:
         score = each.decision.similarity
         table.add_row(
-            each.change if each.change != last else "",
+            each.change if each is first[each.change] else "",
             each.size,
             coloured(each.decision.outcome),
             f"{score.spearman:.3f}",
             f"{score.interval[0]:.2f} to {score.interval[1]:.2f}",
             f"{each.decision.neighbors_shared:.0%}",
         )
-        last = each.change
     print_table(console, table)
     console.print(
         "noise: share of the set's spread; projection: to this many dimensions; "

@@ -7,7 +7,7 @@ import typer
 
 from sag_vicreg.cli.columns import Columns
 from sag_vicreg.cli.deciding import ForestOptions, coloured
-from sag_vicreg.cli.options import AsJson, check_outputs, with_groups
+from sag_vicreg.cli.options import AsJson, check_outputs, save_plot, whole_numbers, with_groups
 from sag_vicreg.cli.reading import read_files
 from sag_vicreg.cli.terminal import open_console, print_json, print_table
 
@@ -50,19 +50,17 @@ def sweep(
     from sag_vicreg.artifacts import atomic_path
     from sag_vicreg.decisions import sweep as try_all
     from sag_vicreg.errors import InputError
-    from sag_vicreg.figures.style import save_figure
     from sag_vicreg.figures.sweep import Stored, draw_sweep
 
-    wanted = [each.strip() for each in dims.split(",") if each.strip()]
-    if not all(each.isdecimal() for each in wanted):
-        raise InputError(f"--dims is '{dims}': give whole numbers with commas, such as 32,64,128")
+    remedy = "give whole numbers with commas, such as 32,64,128"
+    numbers = whole_numbers("--dims", dims, remedy)
     if write is not None and write.suffix.lower() != ".npz":
         raise InputError(f"cannot write {write}: the name must end in .npz")
     check_outputs(write, plot=plot)
     (read,) = read_files([file], columns)
     found = try_all(
         read.vectors,
-        dims=[int(each) for each in wanted],
+        dims=numbers,
         precisions=[each.strip() for each in precision.split(",") if each.strip()],
         tolerance=tolerance,
         settings=forests.settings(),
@@ -84,13 +82,12 @@ def sweep(
             )
             for each in found.candidates
         ]
-        save_figure(draw_sweep(points, threshold=1 - tolerance), plot)
-        typer.echo(f"drew {plot}", err=True)
+        save_plot(draw_sweep(points, threshold=1 - tolerance), plot)
     if write is not None:
         if found.stored is None:
             raise InputError(f"{found.sentence()} Nothing is written to {write}")
-        named: dict[str, Any] = {"ids": read.ids, "labels": read.labels}
-        known = {name: each for name, each in named.items() if each is not None}
+        named = (("ids", read.ids), ("labels", read.labels))
+        known: dict[str, Any] = {name: each for name, each in named if each is not None}
         with atomic_path(write) as temporary:
             np.savez(temporary, vectors=found.stored, **known)
         typer.echo(f"wrote {write}", err=True)
@@ -103,8 +100,8 @@ def _print(found: "Sweep") -> None:
     console.print(found.sentence(), style="bold")
     table = Table()
     for column in ("bytes", "stored as", "gate", "forest", "95 % interval", "shared", "recall@10"):
-        side: Any = "left" if column == "stored as" else "right"
-        table.add_column(column, justify=side, no_wrap=column != "stored as")
+        words = column == "stored as"
+        table.add_column(column, justify="left" if words else "right", no_wrap=not words)
     for each in found.candidates:
         score = each.decision.similarity
         table.add_row(

@@ -41,8 +41,8 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
     """Write what the terminal's encoding does not have in letters that it has."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    letters = error.object[error.start : error.end]
-    return "".join(_ASCII.get(letter, "?") for letter in letters), error.end
+    letters = (_ASCII.get(letter, "?") for letter in error.object[error.start : error.end])
+    return "".join(letters), error.end
 
 
 def prepare_streams() -> None:
@@ -83,7 +83,7 @@ def open_console() -> "Console":
 
 
 def titled_table(
-    title: str, head: Sequence[str], rows: "Iterable[Sequence[str | Text]]" = ()
+    title: str | None, head: Sequence[str], rows: "Iterable[Sequence[str | Text]]" = ()
 ) -> "Table":
     """Make a table of a left column and right-aligned ones; short rows end in empty cells."""
     from rich.table import Table
