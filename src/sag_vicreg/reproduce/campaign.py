@@ -80,9 +80,9 @@ class Campaign:
                 self.echo(f"{target.name}: measured when it is run; no estimate")
                 continue
             todo = outline(target.evaluations, self.store)
-            done = len(todo.evaluations) - len(todo.to_evaluate)
             self.echo(
-                f"{target.name}: {len(todo.evaluations)} evaluations, {done} done; "
+                f"{target.name}: {len(todo.evaluations)} evaluations, "
+                f"{len(todo.evaluations) - len(todo.to_evaluate)} done; "
                 f"{len(todo.to_train)} models to train, {len(todo.trained)} trained"
             )
             models = {r.digest(): r for r in todo.to_train if r.digest() not in counted}

@@ -160,9 +160,12 @@ def _by_level(measure: str) -> dict[str, str]:
 
 
 def _of_two_models(name: str, title: str, keys: Sequence[str], **options: Any) -> Declaration:
-    scores = titles(keys, "heading")
     return Declaration(
-        name, title, "structure", scores, **{"settings": _HALVES, "beside": FORESTS, **options}
+        name,
+        title,
+        "structure",
+        titles(keys, "heading"),
+        **{"settings": _HALVES, "beside": FORESTS, **options},
     )
 
 

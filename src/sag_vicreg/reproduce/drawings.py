@@ -29,6 +29,9 @@ from sag_vicreg.reproduce.rand_figures import (
 
 # Models of these are shown on Caltech-256, as in the paper's figure 6.
 _OF_PHOTOGRAPHS = ("imagenet100", "imagenet1k", "cifar100", "caltech256")
+# How many run folders a figure needs at least, and which take no more than one.
+_RUNS_NEEDED = {"query": 2, "pairs": 1, "centroids": 1, "reconstructions": 1}
+_OF_ONE_RUN = ("pairs", "reconstructions")
 
 
 @dataclass(frozen=True)
@@ -43,22 +46,20 @@ class FigureSources:
     count: int = 5
 
 
-def _need_runs(sources: FigureSources, least: int, figure: str) -> list[Run]:
-    if len(sources.runs) < least:
+def _open_runs(figure: str, folders: Sequence[Path]) -> list[Run]:
+    """Open the runs a figure is drawn from; refuse too few of them, or too many."""
+    least = _RUNS_NEEDED.get(figure, 0)
+    if len(folders) < least:
         what = "a run folder" if least == 1 else "the run folders of two or more models"
         raise InputError(
-            f"figure {figure} is drawn from {what}, and {len(sources.runs) or 'none'} was "
+            f"figure {figure} is drawn from {what}, and {len(folders) or 'none'} was "
             f"given: `sag-vicreg figure {figure} {' '.join(['RUN'] * least)}`"
         )
-    require_train_extra(f"figure {figure}")
-    return [Run.open(folder) for folder in sources.runs]
-
-
-def _need_one_run(sources: FigureSources, figure: str) -> Run:
-    runs = _need_runs(sources, 1, figure)
-    if len(runs) > 1:
+    if figure in _OF_ONE_RUN and len(folders) > 1:
         raise InputError(f"figure {figure} is drawn from one run folder: name one at a time")
-    return runs[0]
+    if figure != "separability":  # of points alone
+        require_train_extra(f"figure {figure}")
+    return [Run.open(folder) for folder in folders] if least else []
 
 
 def _unseen_images(sources: FigureSources, recipe: Recipe) -> ImageSet:
@@ -66,10 +67,9 @@ def _unseen_images(sources: FigureSources, recipe: Recipe) -> ImageSet:
 
     Of a dataset the model was not trained on that is all of them.
     """
-    dataset, trained_on = sources.dataset or recipe.dataset.name, recipe.dataset.classes
-    other_half = {"first": "second", "second": "first"}
-    halved = dataset == recipe.dataset.name and isinstance(trained_on, str)
-    unseen = other_half.get(str(trained_on), "all") if halved else "all"
+    dataset = sources.dataset or recipe.dataset.name
+    others = {"first": "second", "second": "first"} if dataset == recipe.dataset.name else {}
+    unseen = others.get(str(recipe.dataset.classes), "all")
     return ImageSet(dataset, sources.classes or unseen)
 
 
@@ -84,17 +84,15 @@ def _with_runs(titles: Sequence[str], folders: Sequence[Path]) -> list[str]:
     return [f"{title} ({name})" for title, name in zip(titles, names, strict=True)]
 
 
-def _spectral(sources: FigureSources) -> UnseenCluster:
-    require_train_extra("figure spectral")
+def _spectral(runs: Sequence[Run], sources: FigureSources) -> UnseenCluster:
     from sag_vicreg.reproduce.unseen_cluster import unseen_cluster
 
     return unseen_cluster(seed=sources.seed)
 
 
-def _query(sources: FigureSources) -> Query:
+def _query(runs: Sequence[Run], sources: FigureSources) -> Query:
     from sag_vicreg.reproduce.query import rank_images
 
-    runs = _need_runs(sources, 2, "query")
     recipes = [run.read_recipe() for run in runs]
     return rank_images(
         runs,
@@ -107,18 +105,16 @@ def _query(sources: FigureSources) -> Query:
     )
 
 
-def _pairs(sources: FigureSources) -> ImagePairs:
+def _pairs(runs: Sequence[Run], sources: FigureSources) -> ImagePairs:
     from sag_vicreg.reproduce.walks import walk_pairs
 
-    run = _need_one_run(sources, "pairs")
-    title = run.read_recipe().method.title()
-    return walk_pairs(run, title, count=sources.count, seed=sources.seed)
+    title = runs[0].read_recipe().method.title()
+    return walk_pairs(runs[0], title, count=sources.count, seed=sources.seed)
 
 
-def _centroids(sources: FigureSources) -> Centroids:
+def _centroids(runs: Sequence[Run], sources: FigureSources) -> Centroids:
     from sag_vicreg.reproduce.centroids import lay_out_centroids
 
-    runs = _need_runs(sources, 1, "centroids")
     recipes = [run.read_recipe() for run in runs]
     trained_on = recipes[0].dataset.name
     # The paper shows classes of another dataset; a model of anything else shows its own.
@@ -130,18 +126,19 @@ def _centroids(sources: FigureSources) -> Centroids:
     return lay_out_centroids(runs, titles, images, seed=sources.seed)
 
 
-def _reconstructions(sources: FigureSources) -> Reconstructions:
+def _reconstructions(runs: Sequence[Run], sources: FigureSources) -> Reconstructions:
     from sag_vicreg.reproduce.reconstructions import reconstruct
 
-    run = _need_one_run(sources, "reconstructions")
-    return reconstruct(run, count=sources.count, seed=sources.seed)
+    return reconstruct(runs[0], count=sources.count, seed=sources.seed)
 
 
-COMPUTED: Mapping[str, tuple[type[FigureData], Callable[[FigureSources], FigureData]]] = {
+COMPUTED: Mapping[
+    str, tuple[type[FigureData], Callable[[Sequence[Run], FigureSources], FigureData]]
+] = {
     "spectral": (UnseenCluster, _spectral),
     "query": (Query, _query),
     "pairs": (ImagePairs, _pairs),
-    "separability": (Separability, lambda sources: separability(seed=sources.seed)),
+    "separability": (Separability, lambda runs, sources: separability(seed=sources.seed)),
     "centroids": (Centroids, _centroids),
     "reconstructions": (Reconstructions, _reconstructions),  # not the paper's: an MAE's progress
 }
@@ -181,7 +178,7 @@ def draw_figure(name: str, sources: FigureSources, *, keep: Path | None = None) 
     holder, compute = COMPUTED[name]
     if len(sources.runs) == 1 and sources.runs[0].suffix == SUFFIX:
         return holder.read(sources.runs[0]).draw()
-    data = compute(sources)
+    data = compute(_open_runs(name, sources.runs), sources)
     if keep is not None:
         data.write(keep)
     return data.draw()

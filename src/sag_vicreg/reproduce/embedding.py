@@ -59,8 +59,7 @@ def embed_once(run: Run, images: ImageSet, max_images: int | None = None) -> Emb
 
 def published_file(folder: Path, recipe: Recipe, images: ImageSet) -> Path:
     """Name the file of a model's published embeddings of these images."""
-    parts = (recipe.digest(), images.dataset, images.split, images.classes)
-    return folder / f"{'-'.join(parts)}.parquet"
+    return folder / f"{recipe.digest()}-{images.dataset}-{images.split}-{images.classes}.parquet"
 
 
 def known_embeddings(recipe: Recipe, images: ImageSet, store: Store) -> Embeddings | None:

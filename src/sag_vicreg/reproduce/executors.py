@@ -55,8 +55,8 @@ class Processes:
             initargs=(os.getpid(), self._log),
         )
         future: Future = pool.submit(function, *args)
-        self._started = [process for process in self._started if process.is_alive()]
-        self._started += pool._processes.values()  # shutdown forgets them
+        alive = (process for process in self._started if process.is_alive())
+        self._started = [*alive, *pool._processes.values()]  # shutdown forgets them
         pool.shutdown(wait=False)
         return future
 

@@ -17,30 +17,29 @@ class _Markup:
 
     bold: str
     underline: str
-    plus_minus: str
     percent: str
     paper: str
-    missing: str
 
 
-_MARKDOWN = _Markup("**{}**", "<u>{}</u>", " ± ", " %", "*{}, paper*", "—")
-_LATEX = _Markup(r"\textbf{{{}}}", r"\underline{{{}}}", r" $\pm$ ", r"\%", r"\quad (paper)", "--")
+_MARKDOWN = _Markup("**{}**", "<u>{}</u>", " %", "*{}, paper*")
+_LATEX = _Markup(r"\textbf{{{}}}", r"\underline{{{}}}", "%", r"\quad (paper)")
+_MISSING = "—"
 _ESCAPED = str.maketrans({"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "±": r"$\pm$", "—": "--"})
 
 
 def _seeds_differ(table: Table) -> bool:
-    return len({score.runs for score in table.finished}) > 1
+    return len({score.runs for score in table.scores}) > 1
 
 
 def _seeds_note(table: Table) -> str:
     """Say over how many seeds the scores are averaged; nothing of what no seed was drawn for."""
-    if not table.finished:
+    if not table.scores:
         return "Nothing is finished yet."
-    spread = any(score.deviation is not None for score in table.finished)
+    spread = any(score.deviation is not None for score in table.scores)
     mean = "Mean ± standard deviation" if spread else "Mean"
     if _seeds_differ(table):
         return f"{mean} over as many seeds as stand in brackets."
-    count = table.finished[0].runs
+    count = table.scores[0].runs
     if count is None:
         return ""
     return "One seed." if count == 1 else f"{mean} over {count} seeds."
@@ -50,26 +49,25 @@ def _notes(table: Table) -> str:
     return " ".join((_seeds_note(table), *table.notes)).strip()
 
 
-def _number(score: Score | None, table: Table, markup: _Markup) -> str:
+def _number(score: Score | None, table: Table) -> str:
     if score is None:
-        return markup.missing
+        return _MISSING
     # Correlations and shares to three digits, percentages to two, seconds and megabytes whole.
     digits = 0 if abs(score.mean) >= 100 else 2 if table.percent else 3
     text = f"{score.mean:.{digits}f}"
     if score.deviation is not None:
-        text += f"{markup.plus_minus}{score.deviation:.{digits}f}"
+        text += f" ± {score.deviation:.{digits}f}"
+    if score.runs is not None and _seeds_differ(table):
+        text += f" [{score.runs}]"
     return text
 
 
 def _cell(table: Table, row: Row, column: int, markup: _Markup) -> str:
-    score = row.scores[column]
-    text = _number(score, table, markup)
-    if score is not None and _seeds_differ(table):
-        text += f" [{score.runs}]"
+    text = _number(row.scores[column], table)
     best, second = table.standing(column)
-    if score is None or row.method not in (best, second):
-        return text
-    return (markup.bold if row.method == best else markup.underline).format(text)
+    if row.method == best:
+        return markup.bold.format(text)
+    return markup.underline.format(text) if row.method == second else text
 
 
 def _body(table: Table, markup: _Markup) -> Iterator[tuple[str, list[str]]]:
@@ -78,11 +76,10 @@ def _body(table: Table, markup: _Markup) -> Iterator[tuple[str, list[str]]]:
     for row in table.rows:
         yield row.label, [_cell(table, row, column, markup) for column in columns]
         if row.paper:
-            printed = [_number(score, table, markup) for score in row.paper]
-            yield markup.paper.format(row.label), printed
+            yield markup.paper.format(row.label), [_number(s, table) for s in row.paper]
     gains = [table.gain(column) for column in columns]
     if any(gain is not None for gain in gains):
-        cells = [markup.missing if g is None else f"{g:+.1f}{markup.percent}" for g in gains]
+        cells = [_MISSING if g is None else f"{g:+.1f}{markup.percent}" for g in gains]
         yield "Overhead" if table.lower_is_better else "Gain", cells
 
 
@@ -127,6 +124,10 @@ def to_csv(table: Table) -> str:
     return out.getvalue()
 
 
+def _latex_row(*cells: str) -> str:
+    return rf"{' & '.join(cell.translate(_ESCAPED) for cell in cells)} \\"
+
+
 def to_latex(table: Table) -> str:
     """Render as a ``booktabs`` table, columns grouped as in the paper."""
     groups = [(name, len(list(cols))) for name, cols in groupby(table.columns, lambda c: c.group)]
@@ -138,18 +139,12 @@ def to_latex(table: Table) -> str:
         r"\toprule",
     ]
     if any(name for name, _ in groups):
-        spans = [
-            rf"\multicolumn{{{size}}}{{c}}{{{name.translate(_ESCAPED)}}}" for name, size in groups
-        ]
-        lines.append(rf" & {' & '.join(spans)} \\")
-    headings = [column.heading.translate(_ESCAPED) for column in table.columns]
+        spans = (rf"\multicolumn{{{size}}}{{c}}{{{name}}}" for name, size in groups)
+        lines.append(_latex_row("", *spans))
     lines += [
-        rf" & {' & '.join(headings)} \\",
+        _latex_row("", *(column.heading for column in table.columns)),
         r"\midrule",
-        *(
-            rf"{label.translate(_ESCAPED)} & {' & '.join(cells)} \\"
-            for label, cells in _body(table, _LATEX)
-        ),
+        *(_latex_row(label, *cells) for label, cells in _body(table, _LATEX)),
         r"\bottomrule",
         r"\end{tabular}",
         rf"\par\smallskip {_notes(table).translate(_ESCAPED)}",

@@ -126,10 +126,11 @@ def run_grid(
             seconds=EVALUATION_SECONDS,
             free=partial(store.is_free, evaluation.key),
         )
-    total = sum(task.seconds for task in tasks.values())
     with (
         workers.executor(store) as executor,
-        progress_bar(f"{len(tasks)} tasks, estimated seconds", total) as advance,
+        progress_bar(
+            f"{len(tasks)} tasks, estimated seconds", sum(task.seconds for task in tasks.values())
+        ) as advance,
     ):
         run_tasks(tasks.values(), executor, jobs=workers.jobs, advance=advance, note=note)
 

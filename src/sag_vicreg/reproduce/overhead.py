@@ -46,12 +46,11 @@ def measure_overhead(
     require_train_extra("reproduce overhead")
     turns = [(turn % seeds, method) for turn in range(max(ROUNDS, seeds)) for method in methods]
     measured: dict[str, list[tuple[float, float]]] = {method: [] for method in methods}
-    context = multiprocessing.get_context("spawn")
     for seed, method in track(turns, "a few steps of each"):
         # The walk from the first step on: its cost is what is asked for.
         walk = ["method.walk_after=0"] if method == "sag-vicreg" else []
         recipe = load_recipe(f"{dataset}/{method}", scale=scale, overrides=[*walk, f"seed={seed}"])
-        with ProcessPoolExecutor(1, mp_context=context) as pool:
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
             measured[method].append(pool.submit(_measure, recipe).result())
     steps = DATASETS[dataset].train_images // recipe.batch_size
     return overhead_table(measured, scale=scale, dataset=dataset, steps_per_epoch=steps)

@@ -76,15 +76,14 @@ class Evaluation:
 
 def evaluation_of(result: Result) -> Evaluation:
     """Return the evaluation a result is of, with the forest of today where it has one."""
-    options = dict(result.options)
-    options |= {k: v for k, v in OPTIONS[result.kind].items() if k in BESIDE_THE_ADDRESS}
+    today = {k: v for k, v in OPTIONS[result.kind].items() if k in BESIDE_THE_ADDRESS}
     return Evaluation(
         result.kind,
         result.method,
         result.seed,
         tuple(Recipe.model_validate(model) for model in result.models),
         ImageSet(**result.images),
-        options,
+        {**result.options, **today},
     )
 
 

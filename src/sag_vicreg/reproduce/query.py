@@ -39,7 +39,7 @@ def rank_images(
         if not found.size:
             raise InputError(f"no image '{query}': ids are like '{ids[0]}'")
         row = int(found[0])
-    units = [unit_rows(embeddings.vectors) for embeddings in sets]
+    units = (unit_rows(embeddings.vectors) for embeddings in sets)
     cosines = np.stack([unit @ unit[row] for unit in units])
     order = np.argsort(-cosines, axis=1, kind="stable")
     nearest = np.stack([ranked[ranked != row][:count] for ranked in order])

@@ -34,13 +34,15 @@ def rand_results(folders: Sequence[Path]) -> list[Result]:
 
 
 def _curves(results: Sequence[Result], keys: Sequence[str]) -> list[Curve]:
-    curves = []
-    for method, title in METHOD_LABELS.items():
-        mine = of_method(results, method)
-        scores = [score for key in keys if (score := average(mine, key)) is not None]
-        if scores:
-            curves.append(Curve(title, scores))
-    return curves
+    averages = {
+        title: [average(of_method(results, method), key) for key in keys]
+        for method, title in METHOD_LABELS.items()
+    }
+    return [
+        Curve(title, [score for score in scores if score is not None])
+        for title, scores in averages.items()
+        if any(scores)
+    ]
 
 
 def draw_rand_levels(results: Sequence[Result]) -> Figure:

@@ -22,15 +22,6 @@ Planned = Mapping[tuple[str, str], Sequence[Evaluation]]
 """(setting, method) to its evaluations, one per seed."""
 OVERHEAD = "overhead"
 TARGETS = (*DECLARATIONS, OVERHEAD)
-_OPTIONS = {
-    "scale": "--scale",
-    "datasets": "--dataset",
-    "pretrain": "--pretrain",
-    "methods": "--methods",
-    "seeds": "--seeds",
-    "images": "--images",
-    "overrides": "--set",
-}
 
 
 def parse_options(options: Sequence[str]) -> dict[str, Any]:
@@ -61,24 +52,11 @@ class Choices:
         if self.seeds < 1:
             raise InputError(f"--seeds is {self.seeds}: at least one seed is needed")
 
-    def refuse_all_but(self, taken: Sequence[str], target: str) -> None:
-        """Refuse choices that ``target`` could not follow: ignored, they would mislead."""
-        plain = Choices()
-        for name, option in _OPTIONS.items():
-            if name not in taken and getattr(self, name) != getattr(plain, name):
-                rest = ", ".join(_OPTIONS[each] for each in taken)
-                raise InputError(f"{target} does not take {option} (only {rest}): leave it out")
-
-    @property
-    def as_published(self) -> bool:
-        """Whether nothing was changed: only there the paper's numbers may stand beside ours."""
-        return self.scale == "paper" and not self.overrides and self.images == "test"
-
     @property
     def label(self) -> str:
         """What tells the tables of these choices from those of others, as a part of a name."""
-        parts = [self.scale, *self.datasets, *self.pretrain, *self.methods]
-        parts += [self.images] if self.images != "test" else []
+        images = [] if self.images == "test" else [self.images]
+        parts = [self.scale, *self.datasets, *self.pretrain, *self.methods, *images]
         # What is only watched changes no number.
         changed = [each for each in self.overrides if not each.startswith("monitor.")]
         if changed:
@@ -115,6 +93,8 @@ def request_table(
         overrides=choices.overrides,
         tuned=tuned_by(results or {}) if choices.scale == "cpu" else no_overrides,
     )
+    # Only where nothing was changed may the paper's numbers stand beside ours.
+    unchanged = choices.scale == "paper" and not choices.overrides and choices.images == "test"
     planned: Planned = {
         (setting.name, method): [plan(setting, method, seed=n) for n in range(choices.seeds)]
         for setting in settings
@@ -126,15 +106,16 @@ def request_table(
             place: [known[e.key] for e in evaluations if e.key in known]
             for place, evaluations in planned.items()
         }
-        table = assemble(
-            declared,
-            settings,
-            methods,
-            finished,
-            like_the_paper=choices.as_published,
-            notes=_notes(planned, finished, choices.scale),
-        )
-        return [table]
+        return [
+            assemble(
+                declared,
+                settings,
+                methods,
+                finished,
+                like_the_paper=unchanged,
+                notes=_notes(planned, finished, choices.scale),
+            )
+        ]
 
     # Seed by seed, so that an unfinished table has whole seeds.
     every = sorted(chain.from_iterable(planned.values()), key=lambda each: each.seed)
@@ -155,24 +136,31 @@ def _notes(planned: Planned, finished: Finished, scale: str) -> list[str]:
 
 def _rates(planned: Planned) -> str:
     """Name the rates: at this scale a search may have chosen them."""
-    rates: dict[str, dict[str, str]] = {}
-    for (setting, method), evaluations in planned.items():
+    rates: dict[str, list[str]] = {}
+    for (_, method), evaluations in planned.items():
         rate = f"{evaluations[0].recipes[0].optimizer.base_lr:g}"
-        rates.setdefault(METHOD_LABELS[method], {})[setting] = rate
-    return ", ".join(
-        f"{label} {' and '.join(dict.fromkeys(by_setting.values()))}"
-        for label, by_setting in rates.items()
-    )
+        rates.setdefault(METHOD_LABELS[method], []).append(rate)
+    return ", ".join(f"{label} {' and '.join(dict.fromkeys(r))}" for label, r in rates.items())
 
 
 def _overhead(choices: Choices) -> Target:
-    choices.refuse_all_but(("scale", "datasets", "methods", "seeds"), OVERHEAD)
-    for method in choices.methods:
+    # Ignored, choices that it could not follow would mislead.
+    not_taken = {
+        "--pretrain": choices.pretrain,
+        "--images": choices.images != "test",
+        "--set": choices.overrides,
+    }
+    for option in (option for option, given in not_taken.items() if given):
+        raise InputError(
+            f"{OVERHEAD} does not take {option} (only --scale, --dataset, --methods, --seeds): "
+            "leave it out"
+        )
+    methods = choices.methods or METHODS
+    for method in methods:
         check_name("method of overhead", method, INVARIANCE)
     datasets = choices.datasets or ["imagenet1k" if choices.scale == "paper" else "cifar100"]
 
     def tables(known: Mapping[str, Result]) -> list[Table]:
-        methods = choices.methods or METHODS
         return [
             measure_overhead(choices.scale, dataset, methods=methods, seeds=choices.seeds)
             for dataset in datasets

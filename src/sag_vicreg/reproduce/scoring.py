@@ -56,11 +56,11 @@ def _levels(evaluation: Evaluation, runs: list[Run], embed: Embed) -> Scored:
     from sag_vicreg.evaluation import hierarchical_knn, hierarchical_probe
 
     images = evaluation.images
-    hierarchy = load_hierarchy(images.dataset)
     (run,) = runs
     train = embed(run, ImageSet(images.dataset, images.classes, "train"), None)
     test = embed(run, ImageSet(images.dataset, images.classes, "test"), None)
-    sets = (train.vectors, _labels(train), test.vectors, _labels(test), hierarchy)
+    tree = load_hierarchy(images.dataset)
+    sets = (train.vectors, _labels(train), test.vectors, _labels(test), tree)
     knn = hierarchical_knn(*sets, k=evaluation.options["k"])
     probe = hierarchical_probe(*sets, seeds=range(evaluation.options["probe_seeds"]))
     return Scored(knn.scores() | probe.scores(), len(test))
@@ -112,14 +112,10 @@ def _labels(embeddings: Embeddings) -> NDArray[Any]:
     return embeddings.labels
 
 
-_KINDS: Mapping[str, Callable[[Evaluation, list[Run], Embed], Scored]] = {
+SCORERS: Mapping[str, Callable[[Evaluation, list[Run], Embed], Scored]] = {
     "structure": _structure,
     "levels": _levels,
     "rand": _rand,
     "selection": _selection,
 }
-
-
-def score(evaluation: Evaluation, runs: list[Run], embed: Embed) -> Scored:
-    """Evaluate trained models as ``evaluation`` says."""
-    return _KINDS[evaluation.kind](evaluation, runs, embed)
+"""Who evaluates trained models, by the kind of the evaluation."""

@@ -124,8 +124,8 @@ class Store:
 
     def add_train_seconds(self, recipe: Recipe, seconds: float) -> None:
         """Add the time of one part of a training to the rest."""
-        total = self.train_seconds(recipe) + seconds
-        write_json(self.run(recipe).folder / TIMES, {"seconds": total})
+        seconds += self.train_seconds(recipe)
+        write_json(self.run(recipe).folder / TIMES, {"seconds": seconds})
 
 
 def _completed(published: Result, own: Result | None) -> Result:

@@ -60,7 +60,7 @@ class Table:
     notes: tuple[str, ...] = ()
 
     @cached_property
-    def finished(self) -> list[Score]:
+    def scores(self) -> list[Score]:
         """Every score there is."""
         return [score for row in self.rows for score in row.scores if score is not None]
 
@@ -181,28 +181,27 @@ def assemble(
     beside the paper's would look like a comparison and be none.
     """
     factor = 100.0 if declared.percent else 1.0
-    columns = tuple(
-        Column(key, heading, setting.heading)
-        for setting in settings
-        for key, heading in declared.columns.items()
-    )
+    places = [(setting, key) for setting in settings for key in declared.columns]
     rows = []
     for method in methods:
-        ours: list[Score | None] = []
-        paper: list[Score | None] = []
-        for setting in settings:
-            results = finished.get((setting.name, method), ())
-            ours += [_scaled(average(results, key), factor) for key in declared.columns]
-            printed = paper_row(declared.name, setting.name, method)
-            paper += [None] * len(declared.beside)
-            paper += printed or [None] * len(declared.scores)
-        beside = tuple(paper) if like_the_paper and any(paper) else ()
-        rows.append(Row(method, METHOD_LABELS[method], tuple(ours), beside))
+        averages = (average(finished.get((s.name, method), ()), key) for s, key in places)
+        ours = tuple(_scaled(score, factor) for score in averages)
+        printed = {
+            (s.name, key): score
+            for s in settings
+            for key, score in zip(
+                declared.scores, paper_row(declared.name, s.name, method) or (), strict=False
+            )
+        }
+        paper = tuple(printed.get((s.name, key)) for s, key in places)
+        beside = paper if like_the_paper and printed else ()
+        rows.append(Row(method, METHOD_LABELS[method], ours, beside))
     notes = (
         *notes,
         *([FOREST_NOTE] if declared.evaluation == "structure" else []),
         *filter(None, dict.fromkeys(measure_of(key).caveat for key in declared.scores)),
     )
+    columns = tuple(Column(key, declared.columns[key], s.heading) for s, key in places)
     return Table(declared.name, declared.title, columns, tuple(rows), declared.percent, notes=notes)
 
 

@@ -31,8 +31,7 @@ def walk_pairs(run: Run, title: str, *, count: int = 5, seed: int = 0) -> ImageP
             f"{run.folder} trained {recipe.method.name}, which embeds no two views of an image: "
             f"figure pairs needs a method that does, as sag-vicreg"
         )
-    trained = recipe.method
-    walk = trained if isinstance(trained, WalkSettings) else WalkSettings()
+    walk = recipe.method if isinstance(recipe.method, WalkSettings) else WalkSettings()
 
     data = load_images(recipe, "train", root=None)
     generator = torch.Generator().manual_seed(seed)

@@ -14,7 +14,7 @@ from sag_vicreg.recipes import Recipe
 from sag_vicreg.reproduce.embedding import embed_once
 from sag_vicreg.reproduce.plan import Evaluation
 from sag_vicreg.reproduce.scheduler import BUSY, DONE
-from sag_vicreg.reproduce.scoring import Scored, score
+from sag_vicreg.reproduce.scoring import SCORERS, Scored
 from sag_vicreg.reproduce.store import Store
 
 
@@ -51,9 +51,9 @@ def evaluate_models(evaluation: Evaluation, store: Store, threads: int | None) -
         _limit_threads(threads)
         started = time.perf_counter()
         failure = next(filter(None, map(store.failure, evaluation.recipes)), None)
-        scored = Scored({}, 0)
-        if failure is None:
-            scored = score(evaluation, list(map(store.run, evaluation.recipes)), embed_once)
+        runs = list(map(store.run, evaluation.recipes))
+        scorer = SCORERS[evaluation.kind]
+        scored = Scored({}, 0) if failure else scorer(evaluation, runs, embed_once)
         Result(
             kind=evaluation.kind,
             key=evaluation.key,
