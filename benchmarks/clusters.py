@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from benchmarks.report import Report
 from benchmarks.scale_accuracy import KINDS, Maker, cifar100, made
@@ -33,8 +34,8 @@ def run(*, rows: int, clusters: int) -> Report:
         start = time.process_time()
         micro = _clustered(x, clusters)
         seconds = time.process_time() - start
-        cells = np.stack([micro.labels, np.arange(len(x)), np.ones(len(x), np.int64)], axis=1)
-        found = similarity_of(pair_table(cells, micro, _exact(x)))
+        counts = csr_array((np.ones(len(x), np.int64), (micro.labels, np.arange(len(x)))))
+        found = similarity_of(pair_table(counts, micro, _exact(x)))
         lines.append(
             (
                 f"{name}, {len(x):,} x {x.shape[1]}",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from sag_vicreg.artifacts import open_table
 from sag_vicreg.passes import Passes
@@ -32,8 +33,8 @@ def both(tmp_path_factory: pytest.TempPathFactory):
         open_table(write_folder(folder / "b", b[order], names_of(N)[order], row_group=170)),
     )
     trees = [ClusterTree.of(micro_clusters(table, Passes(2), clusters=60)) for table in tables]
-    cells = contingency(*tables, trees[0].clusters, trees[1].clusters, Passes())
-    return tables, trees, cells, np.argsort(order)
+    counts = contingency(*tables, trees[0].clusters, trees[1].clusters, Passes())
+    return tables, trees, counts, np.argsort(order)
 
 
 def rows_by_node(tree: ClusterTree) -> list[set[int]]:
@@ -105,14 +106,14 @@ def test_the_middle_of_a_branch_is_nearest_to_its_mean(both) -> None:
 
 
 def test_the_flow_counts_rows(both) -> None:
-    _, (old, new), cells, place = both
+    _, (old, new), counts, place = both
     sides = old.parts(old.root), new.parts(new.root)
     rows = rows_by_node(old), rows_by_node(new)
     expected = [
         [len({int(place[row]) for row in rows[0][one]} & rows[1][other]) for other in sides[1]]
         for one in sides[0]
     ]
-    found = flow(old, new, cells, sides)
+    found = flow(old, new, counts, sides)
     assert found.tolist() == expected
     assert found.sum() == N
 
@@ -138,14 +139,14 @@ def looked_for(wanted: set[int], new: ClusterTree, rows: list[set[int]]) -> list
 
 
 def test_fates_are_those_of_the_sets_of_rows(both) -> None:
-    _, (old, new), cells, place = both
+    _, (old, new), counts, place = both
     rows = rows_by_node(old), rows_by_node(new)
     nodes = list(range(old.tree.n, old.root))
     numbers = [
         looked_for({int(place[row]) for row in rows[0][node]}, new, rows[1]) for node in nodes
     ]
     expected = [FATES[which] for which in judge(np.array(numbers)).argmax(axis=0)]
-    assert fates(old, new, cells, nodes) == expected
+    assert fates(old, new, counts, nodes) == expected
     assert len(set(expected)) >= 3
 
 
@@ -165,12 +166,11 @@ def test_known_fates() -> None:
     new = old.copy()
     new[40:60] = 4  # torn
     new[80:120] = 3  # joined
-    rows = np.arange(160)
-    cells = np.stack([rows, rows, np.ones(160, np.int64)], axis=1)
+    counts = csr_array(np.eye(160, dtype=np.int64))
     before, after = tree(old), tree(new)
     branches = {}
     for node, of in enumerate(rows_by_node(before)):
         if len(of) == 40:
             branches[int(old[min(of)])] = node
-    said = fates(before, after, cells, [branches[k] for k in range(4)])
+    said = fates(before, after, counts, [branches[k] for k in range(4)])
     assert said == ["kept", "split", "merged", "merged"]

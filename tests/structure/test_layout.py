@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import dendrogram as scipy_dendrogram
 
 from sag_vicreg.structure import Tree, dendrogram, entanglement, untangle, ward_tree
-from sag_vicreg.structure.tanglegram import leaf_places, turned
+from sag_vicreg.structure.arrays import inverse
+from sag_vicreg.structure.tanglegram import turned
 
 Ints = npt.NDArray[np.int64]
 
 
 def crossings(order_a: Ints, order_b: Ints) -> int:
-    places = leaf_places(order_b)[order_a]
+    places = inverse(order_b)[order_a]
     return int(sum((places[i] > places[i + 1 :]).sum() for i in range(len(places))))
 
 
@@ -54,7 +55,7 @@ def test_untangling_reduces_crossings_and_keeps_clusters_together() -> None:
     assert found.crossings < crossings(a.leaf_order, b.leaf_order) / 2
     assert found.entanglement < entanglement(a.leaf_order, b.leaf_order)
     for tree, order in ((a, found.order_a), (b, found.order_b)):
-        places = leaf_places(order)
+        places = inverse(order)
         members: list[list[int]] = [[leaf] for leaf in range(200)]
         for left, right in tree.children:
             members.append(members[left] + members[right])

@@ -72,10 +72,10 @@ def test_every_pair_of_items_counts(tmp_path: Path) -> None:
         open_table(write_folder(tmp_path / "b", b[order], names_of(N)[order], row_group=170)),
     )
     one, other = (micro_clusters(t, Passes(2), clusters=60) for t in tables)
-    cells = contingency(*tables, one, other, Passes())
-    assert cells[:, 2].sum() == N
-    assert 60 < len(cells) < N
-    table = pair_table(cells, one, other)
+    counts = contingency(*tables, one, other, Passes())
+    assert counts.sum() == N
+    assert 60 < counts.nnz < N
+    table = pair_table(counts, one, other)
     assert table.counts.sum() == N * (N - 1) // 2
     aligned = MicroClusters(
         other.geometry, other.means, other.sizes, other.labels[np.argsort(order)], other.within
@@ -85,7 +85,7 @@ def test_every_pair_of_items_counts(tmp_path: Path) -> None:
     assert found.pearson == pytest.approx(pearsonr(*expected).statistic, abs=1e-9)
     assert found.spearman == pytest.approx(spearmanr(*expected).statistic, abs=1e-9)
     assert compare_clusters(*tables, clusters=60).spearman == found.spearman
-    rough = similarity_of(pair_table(cells, one, other, most_codes=64))
+    rough = similarity_of(pair_table(counts, one, other, most_codes=64))
     assert rough.spearman == pytest.approx(found.spearman, abs=0.02)
     assert rough.spearman != found.spearman
 

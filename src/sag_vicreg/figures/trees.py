@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from sag_vicreg.figures.style import PALETTE, new_figure
 from sag_vicreg.structure import Dendrogram
-from sag_vicreg.structure.tanglegram import leaf_places
+from sag_vicreg.structure.arrays import inverse
 
 Ints = npt.NDArray[np.int64]
 
@@ -100,7 +100,7 @@ def _curve(start: float, stop: float) -> npt.NDArray[np.float64]:
 
 def _draw_lines(axes: Axes, left: Dendrogram, right: Dendrogram, colours: Any) -> None:
     width = float(np.clip(60 / len(left.order), 0.5, 1.6))
-    places = leaf_places(left.order), leaf_places(right.order)
+    places = inverse(left.order), inverse(right.order)
     for start, stop, colour in zip(*places, colours, strict=True):
         axes.plot(_ACROSS, _curve(start + 0.5, stop + 0.5), color=colour, lw=width, alpha=0.85)
 

@@ -205,7 +205,7 @@ def label_names(
     counts = np.zeros((tree.tree.n, len(labels)), np.int64)
     np.add.at(counts, (tree.clusters.labels, codes), 1)
     named = []
-    for node, of_node in zip(nodes, tree.under(counts)[list(nodes)], strict=True):
+    for node, of_node in zip(nodes, tree.tree.under(counts)[list(nodes)], strict=True):
         rows = int(tree.rows[node])
         most = [int(code) for code in np.argsort(-of_node, kind="stable")[:2] if of_node[code]]
         if of_node[most[0]] >= _NEARLY_ALL * rows:

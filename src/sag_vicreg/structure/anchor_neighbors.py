@@ -6,11 +6,9 @@ cut, and equal distances go to the lower hash of the id.
 """
 
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
 
 import numpy as np
-import numpy.typing as npt
 
 from sag_vicreg.artifacts import EmbeddingTable
 from sag_vicreg.artifacts.id_hashes import Hashes
@@ -18,9 +16,9 @@ from sag_vicreg.artifacts.table_files import Piece
 from sag_vicreg.artifacts.table_samples import gather
 from sag_vicreg.passes import Passes
 from sag_vicreg.structure.anchors import Chosen
-from sag_vicreg.structure.arrays import Floats, Ints
+from sag_vicreg.structure.arrays import Floats, Floats32, Ints
 from sag_vicreg.structure.parallel import Workers, blocks
-from sag_vicreg.structure.table_points import table_points
+from sag_vicreg.structure.table_points import points_of_piece, table_points
 
 NEIGHBORS = 10
 # Rows whose distances to all anchors are computed at a time.
@@ -41,10 +39,10 @@ class Nearest:
         """Begin: nothing was seen yet."""
         return cls(np.full((anchors, k), np.inf), np.zeros((anchors, k), np.uint64))
 
-    def among(self, squared: Floats, keys: Hashes) -> "Nearest":
+    def among(self, others: "Nearest") -> "Nearest":
         """Return the nearest of these and others; equal distances go to the lower hash."""
-        squared = np.concatenate([self.squared, squared], axis=1)
-        keys = np.concatenate([self.keys, keys], axis=1)
+        squared = np.concatenate([self.squared, others.squared], axis=1)
+        keys = np.concatenate([self.keys, others.keys], axis=1)
         first = np.lexsort((keys, squared), axis=1)[:, : self.keys.shape[1]]
         return Nearest(
             np.take_along_axis(squared, first, axis=1), np.take_along_axis(keys, first, axis=1)
@@ -63,19 +61,19 @@ class _Anchors:
 
     @classmethod
     def of(cls, table: EmbeddingTable, rows: Ints, passes: Passes, geometry: str) -> "_Anchors":
-        vectors = gather(table, rows, passes).astype(np.float64)
-        centre, scale = np.zeros(vectors.shape[1]), 1.0
+        points = table_points(gather(table, rows, passes), geometry, table, rows)
+        centre, scale = np.zeros(points.shape[1]), 1.0
         if geometry == "euclidean":
             # Distances see no translation, and float32 has most digits around the origin.
-            centre = vectors.mean(axis=0)
-            largest = max(np.abs(vectors - centre).max(), np.finfo(float).tiny)
+            centre = points.mean(axis=0)
+            largest = max(np.abs(points - centre).max(), np.finfo(float).tiny)
             scale = 2.0 ** np.ceil(np.log2(largest))
-        bare = cls(vectors, rows, centre, scale, geometry)
-        return cls(bare.place(vectors, table, rows), rows, centre, scale, geometry)
+        return cls((points - centre) / scale, rows, centre, scale, geometry)
 
-    def place(self, vectors: npt.NDArray[Any], table: EmbeddingTable, rows: Ints) -> Floats:
-        """Turn vectors into points of the geometry."""
-        return (table_points(vectors, self.geometry, table, rows) - self.centre) / self.scale
+    @cached_property
+    def points32(self) -> Floats32:
+        """The points in float32."""
+        return self.points.astype(np.float32)
 
 
 def neighbors_shared(
@@ -122,7 +120,7 @@ def nearest_of_anchors(
     # One thread of BLAS for each of ours.
     with Workers(0):
         for part in passes.map(task, table.pieces, bar=f"neighbours in {table.name}"):
-            found = found.among(part.squared, part.keys)
+            found = found.among(part)
     return found
 
 
@@ -132,30 +130,21 @@ def _search(
     """Find the nearest among the rows of one piece."""
     found = Nearest.none(len(anchors.rows), k)
     (keys,) = table.hashes(piece, by_position=by_position)
-    points32 = anchors.points.astype(np.float32)
-    for first, vectors in table.blocks(piece):
-        for part in blocks(len(vectors), min(_ROWS, max(1, _NUMBERS // table.dimensions))):
-            rows = np.arange(first + part.start, first + part.stop)
-            points = anchors.place(vectors[part], table, rows)
-            found = _nearer(found, anchors, points32, points, rows, keys[rows - piece.start])
+    most = min(_ROWS, max(1, _NUMBERS // table.dimensions))
+    for rows, points in points_of_piece(piece, table, anchors.geometry, most=most):
+        placed = (points - anchors.centre) / anchors.scale
+        found = _nearer(found, anchors, placed, rows, keys[rows - piece.start])
     return found
 
 
-def _nearer(
-    found: Nearest,
-    anchors: _Anchors,
-    points32: npt.NDArray[np.float32],
-    points: Floats,
-    rows: Ints,
-    keys: Hashes,
-) -> Nearest:
+def _nearer(found: Nearest, anchors: _Anchors, points: Floats, rows: Ints, keys: Hashes) -> Nearest:
     """Put some rows among the nearest found so far."""
     norms = np.einsum("ij,ij->i", anchors.points, anchors.points)[:, None] + np.einsum(
         "ij,ij->i", points, points
     )
     # The worst case of a product in float32, in any order of summation.
     rounding = (points.shape[1] + 8) * 2.0**-23 * norms.astype(np.float32)
-    squared = norms.astype(np.float32) - 2 * (points32 @ points.astype(np.float32).T)
+    squared = norms.astype(np.float32) - 2 * (anchors.points32 @ points.astype(np.float32).T)
     own = np.flatnonzero((anchors.rows >= rows[0]) & (anchors.rows <= rows[-1]))
     squared[own, anchors.rows[own] - rows[0]] = np.inf
     k = found.keys.shape[1]
@@ -166,11 +155,10 @@ def _nearer(
     if not len(anchor):
         return found
     # As many columns as the anchor with most candidates has; the rest stay at infinity.
-    counts = np.bincount(anchor, minlength=len(anchors.rows))
-    place = np.arange(len(anchor)) - np.repeat(np.cumsum(counts) - counts, counts)
-    near = Nearest.none(len(anchors.rows), int(counts.max()))
+    place = np.arange(len(anchor)) - np.searchsorted(anchor, anchor)
+    near = Nearest.none(len(anchors.rows), int(place.max()) + 1)
     for some in blocks(len(anchor), max(1, _NUMBERS // points.shape[1])):
         apart = anchors.points[anchor[some]] - points[row[some]]
         near.squared[anchor[some], place[some]] = np.einsum("ij,ij->i", apart, apart)
     near.keys[anchor, place] = keys[row]
-    return found.among(near.squared, near.keys)
+    return found.among(near)

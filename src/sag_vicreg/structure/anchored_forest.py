@@ -5,11 +5,10 @@ reading them. A pair of anchors is in every tree, so its average settles after a
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sag_vicreg.artifacts import EmbeddingTable
 from sag_vicreg.artifacts.embedding_tables import BLOCK_BYTES, BLOCK_COPIES
@@ -19,15 +18,13 @@ from sag_vicreg.machine import release_memory, resident_bytes
 from sag_vicreg.passes import Passes
 from sag_vicreg.progress import progress_bar
 from sag_vicreg.structure.anchors import Chosen
-from sag_vicreg.structure.arrays import Ints
+from sag_vicreg.structure.arrays import Array, Ints, Ints32
 from sag_vicreg.structure.forest import Forest, merge_values
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.memory import gigabytes, tree_bytes
 from sag_vicreg.structure.parallel import OneThread, Workers
 from sag_vicreg.structure.points import as_points
 from sag_vicreg.structure.ward import grow_tree
-
-Vectors = npt.NDArray[Any]
 
 
 def anchored_forests(
@@ -54,7 +51,7 @@ def anchored_forests(
             items = _items(chosen, splits)
             vectors = gather(table, chosen.rows[items], passes)
 
-            def grow(split: int, items: Ints = items, vectors: Vectors = vectors) -> None:
+            def grow(split: int, items: Ints = items, vectors: Array = vectors) -> None:
                 for which, number, members in chosen.trees(split):
                     shuffled = np.random.default_rng([plan.seed, 6, which, number]).permutation(
                         plan.leaves
@@ -62,17 +59,12 @@ def anchored_forests(
                     rows = vectors[np.searchsorted(items, members[shuffled])]
                     points = as_points(rows.astype(np.float64), geometry, table.name)
                     tree = grow_tree(points, geometry, OneThread())
-                    kernel("forest").prune(
+                    order[which, number], value[which, number] = _pruned(
                         shuffled[tree.leaf_order].astype(np.int32),
                         merge_values(tree, distance)[tree.boundaries],
                         0,
                         plan.anchors,
-                        leaves := np.empty(plan.leaves, np.uint32),
-                        above := np.empty(plan.leaves, np.int32),
-                        np.empty(plan.anchors, np.int64),
                     )
-                    order[which, number] = leaves[: plan.anchors]
-                    value[which, number] = above[: plan.anchors - 1]
                 advance(1)
 
             workers.map(grow, splits)
@@ -95,28 +87,17 @@ def anchored_forests(
 
 def part_of_forest(forest: Forest, first: int, stop: int) -> Forest:
     """Return the forest of some anchors alone; what is said of their pairs does not change."""
+    trees = [_pruned(*tree, first, stop) for tree in zip(forest.order, forest.value, strict=True)]
+    order, value = (np.stack(part) for part in zip(*trees, strict=True))
+    return replace(forest, items=forest.items[first:stop], order=order, value=value)
+
+
+def _pruned(order: Ints32, value: Ints32, first: int, stop: int) -> tuple[Ints32, Ints32]:
+    """Return leaf order and values of the tree of some items alone, numbered from ``first`` on."""
     n = stop - first
-    order = np.empty((forest.trees, n), np.int32)
-    value = np.empty((forest.trees, n - 1), np.int32)
-    leaves, above = np.empty(forest.n, np.uint32), np.empty(forest.n, np.int32)
-    place = np.empty(n, np.int64)
-    for tree in range(forest.trees):
-        kernel("forest").prune(
-            forest.order[tree], forest.value[tree], first, stop, leaves, above, place
-        )
-        order[tree], value[tree] = leaves[:n] - first, above[: n - 1]
-    return Forest(
-        geometry=forest.geometry,
-        distance=forest.distance,
-        seed=forest.seed,
-        n_rows=forest.n_rows,
-        items=forest.items[first:stop],
-        order=order,
-        value=value,
-        half=np.empty((0, n), np.int8),
-        points=forest.points,
-        leaves=forest.leaves,
-    )
+    leaves, above = np.empty(len(order), np.uint32), np.empty(len(order), np.int32)
+    kernel("forest").prune(order, value, first, stop, leaves, above, np.empty(n, np.int64))
+    return leaves[:n].astype(np.int32) - first, above[: n - 1]
 
 
 def _items(chosen: Chosen, splits: list[int]) -> Ints:

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from sag_vicreg.artifacts import EmbeddingTable
-from sag_vicreg.artifacts.id_hashes import hash_again, limit_of_first
+from sag_vicreg.artifacts.id_hashes import Hashes, hash_again, limit_of_first
 from sag_vicreg.artifacts.id_joins import IdPartitions, check_ids
 from sag_vicreg.artifacts.table_files import Piece
 from sag_vicreg.errors import InputError
@@ -21,7 +20,6 @@ from sag_vicreg.passes import Passes
 from sag_vicreg.structure.arrays import Ints
 from sag_vicreg.structure.forest import FEWEST_ROWS, check_forest
 
-Hashes = npt.NDArray[np.uint64]
 Candidates = tuple[Hashes, Hashes, Ints]
 """Of some rows: rank in an order, key, and number in the table."""
 

@@ -10,15 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from sag_vicreg.structure.arrays import Bools, Floats, Floats32, Ints
 from sag_vicreg.structure.forest import Forest
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.parallel import Workers, blocks
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Members = npt.NDArray[np.bool_]
+from sag_vicreg.structure.tree import Tree
 
 FATES = ("kept", "split", "merged", "scattered")
 SUPPORT = 0.7
@@ -83,7 +80,7 @@ class Resolved:
         Share of the forest's trees in which each recurs.
     """
 
-    members: Members
+    members: Bools
     support: Floats
 
     def take(self, places: Sequence[int]) -> "Resolved":
@@ -91,7 +88,7 @@ class Resolved:
         return Resolved(self.members[list(places)], self.support[list(places)])
 
 
-def resolved_branches(mean: npt.NDArray[np.float32], forest: Forest) -> Resolved:
+def resolved_branches(mean: Floats32, forest: Forest) -> Resolved:
     """Find the branches of the consensus tree that recur in the forest.
 
     ``mean`` is what its trees say on average of the pairs of its first items, row < column.
@@ -100,34 +97,32 @@ def resolved_branches(mean: npt.NDArray[np.float32], forest: Forest) -> Resolved
     from scipy.spatial.distance import squareform
 
     known = len(mean)
-    merges = linkage(squareform(mean, checks=False), "average")
-    sets: list[Ints] = [np.array([item]) for item in range(known)]
-    for one, other in merges[:, :2].astype(np.int64):
-        sets.append(np.concatenate([sets[one], sets[other]]))
-    candidates = [each for each in sets[known:] if _FEWEST <= len(each) <= known // 2]
-    members = np.zeros((len(candidates), known), bool)
-    for place, each in enumerate(candidates):
-        members[place, each] = True
+    tree = Tree(linkage(squareform(mean, checks=False), "average"))
+    nodes = np.flatnonzero((tree.sizes >= _FEWEST) & (tree.sizes <= known // 2))
+    # Leaves of a node stand side by side in leaf order.
+    place, start = tree.starts[:known], tree.starts[nodes, None]
+    members = (place >= start) & (place < start + tree.sizes[nodes, None])
     support: Floats = (look_for(members, forest, needed=SUPPORT)[:, :, 0] >= _RECURS).mean(axis=1)
     # Of branches that are nearly the same, as a chain of joining items makes them, the best stands.
     chosen: list[int] = []
-    for place in np.argsort(-support, kind="stable").tolist():
-        if support[place] < SUPPORT:
-            break
-        if all(_jaccard(members[place], members[other]) < _RECURS for other in chosen):
-            chosen.append(place)
-    chosen.sort(key=lambda place: -len(candidates[place]))
+    for k in np.argsort(-support, kind="stable").tolist():
+        if support[k] >= SUPPORT and all(
+            (members[k] & members[j]).sum() < _RECURS * (members[k] | members[j]).sum()
+            for j in chosen
+        ):
+            chosen.append(k)
+    chosen.sort(key=lambda k: -int(tree.sizes[nodes[k]]))
     return Resolved(members, support).take(chosen)
 
 
-def fates(members: Members, forest: Forest) -> list[tuple[str, float]]:
+def fates(members: Bools, forest: Forest) -> list[tuple[str, float]]:
     """Say what sets of items are in another forest, and how many of its trees say so."""
     votes = judge(look_for(members, forest, pieces=True)).mean(axis=2)
     winners = votes.argmax(axis=0).tolist()
     return [(FATES[winner], float(votes[winner, k])) for k, winner in enumerate(winners)]
 
 
-def judge(found: Floats) -> Members:
+def judge(found: Floats) -> Bools:
     """Say which of the four fates is that of each set of items in each tree, on the first axis.
 
     ``found`` has on its last axis what the kernel ``find_again`` finds: the largest Jaccard index
@@ -144,7 +139,7 @@ def judge(found: Floats) -> Members:
 
 
 def look_for(
-    members: Members, forest: Forest, *, pieces: bool = False, needed: float = 0.0
+    members: Bools, forest: Forest, *, pieces: bool = False, needed: float = 0.0
 ) -> Floats:
     """Look for sets of the first items in all trees: see the kernel for what is found.
 
@@ -176,9 +171,9 @@ def as_branches(
     resolved: Resolved, forest: Forest, other: Forest | None = None
 ) -> tuple[Branch, ...]:
     """Describe branches of a forest; with ``other``, also what became of them there."""
-    became: list[tuple[str | None, float | None]] = [(None, None)] * len(resolved.members)
-    if other is not None and len(resolved.members):
-        became = list(fates(resolved.members, other))
+    became: Sequence[tuple[str | None, float | None]] = (
+        [(None, None)] * len(resolved.members) if other is None else fates(resolved.members, other)
+    )
     branches = []
     for members, support, (fate, agreement) in zip(
         resolved.members, resolved.support.tolist(), became, strict=True
@@ -191,7 +186,7 @@ def as_branches(
     return tuple(branches)
 
 
-def partition(members: Members) -> list[int]:
+def partition(members: Bools) -> list[int]:
     """Choose branches that do not overlap, for a picture: fine ones, where they cover coarse ones.
 
     ``members`` come largest first; those of less than 2 percent of the items are left out.
@@ -217,14 +212,10 @@ def partition(members: Members) -> list[int]:
         shown = [k for k in shown if k != largest] + finer[largest]
 
 
-def _apart(members: Members, choices: Sequence[int]) -> list[int]:
+def _apart(members: Bools, choices: Sequence[int]) -> list[int]:
     """Take the largest first, and of the rest what does not overlap."""
     taken: list[int] = []
     for k in choices:
         if not any((members[k] & members[j]).any() for j in taken):
             taken.append(k)
     return taken
-
-
-def _jaccard(one: Members, other: Members) -> float:
-    return float((one & other).sum() / (one | other).sum())

@@ -18,14 +18,11 @@ from sag_vicreg.structure.arrays import Floats, Ints
 from sag_vicreg.structure.branches import FATES, NEARLY_ALL, judge
 from sag_vicreg.structure.cluster_similarity import weighted_ward
 from sag_vicreg.structure.micro_clusters import MicroClusters
-from sag_vicreg.structure.parallel import blocks
-from sag_vicreg.structure.table_points import table_points
+from sag_vicreg.structure.table_points import points_of_piece
 from sag_vicreg.structure.tree import Tree
 
 PARTS = 8
 """Into which a branch opens, at most."""
-
-_ROWS = 4_096
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,27 +47,13 @@ class ClusterTree:
         return 2 * self.tree.n - 2
 
     @cached_property
-    def _reach(self) -> tuple[Ints, Ints]:
-        """Where the leaves of each node begin and end in leaf order."""
-        return self.tree.starts, self.tree.starts + self.tree.sizes
-
-    @cached_property
     def rows(self) -> Ints:
         """Rows of the table under each node, shape (2k - 1,)."""
-        return self.under(self.clusters.sizes)
-
-    def under(self, counts: Ints) -> Ints:
-        """Sum what is counted of each micro-cluster, the first axis, over the nodes."""
-        upto = np.zeros((len(counts) + 1, *counts.shape[1:]), np.int64)
-        np.cumsum(counts[self.tree.leaf_order], axis=0, out=upto[1:])
-        first, last = self._reach
-        found: Ints = upto[last] - upto[first]
-        return found
+        return self.tree.under(self.clusters.sizes)
 
     def leaves(self, node: int) -> Ints:
         """Return the micro-clusters of a branch."""
-        first, last = (int(ends[node]) for ends in self._reach)
-        return self.tree.leaf_order[first:last]
+        return self.tree.leaf_order[self.tree.starts[node] :][: self.tree.sizes[node]]
 
     def central(self, node: int, most: int) -> Ints:
         """Return the micro-clusters whose means are nearest to that of the branch."""
@@ -97,15 +80,15 @@ class ClusterTree:
         return list(zip(nodes, parts, strict=True))
 
 
-def fates(old: ClusterTree, new: ClusterTree, cells: Ints, nodes: Sequence[int]) -> list[str]:
+def fates(old: ClusterTree, new: ClusterTree, counts: csr_array, nodes: Sequence[int]) -> list[str]:
     """Say of branches of the old tree what they are in the new one, as ``branches.fates`` does.
 
-    ``cells`` is the table of both trees' micro-clusters from :func:`contingency`.
+    ``counts`` are of both trees' micro-clusters, from :func:`contingency`.
     """
-    counts, found = _counts(old, new, cells), []
+    found = []
     total = int(new.rows[new.root])
     for node in nodes:
-        inside = new.under(counts[old.leaves(node)].sum(axis=0))
+        inside = _inside(old, new, counts, node)
         size = inside[new.root]
         # Branches that hold nearly all of it are nested; the smallest one comes last.
         holding = np.flatnonzero(inside >= NEARLY_ALL * size)
@@ -140,22 +123,18 @@ def _pieces(new: ClusterTree, inside: Ints) -> list[int]:
 
 
 def flow(
-    old: ClusterTree, new: ClusterTree, cells: Ints, sides: tuple[Sequence[int], Sequence[int]]
+    old: ClusterTree,
+    new: ClusterTree,
+    counts: csr_array,
+    sides: tuple[Sequence[int], Sequence[int]],
 ) -> Ints:
     """Count the rows of each branch of the old tree that are in each branch of the new one."""
-    counts = _counts(old, new, cells)
-    one, other = (
-        np.stack([np.isin(np.arange(tree.tree.n), tree.leaves(node)) for node in nodes])
-        for tree, nodes in zip((old, new), sides, strict=True)
-    )
-    found: Ints = (one.astype(np.int64) @ counts) @ other.T.astype(np.int64)
-    return found
+    return np.stack([_inside(old, new, counts, node)[list(sides[1])] for node in sides[0]])
 
 
-def _counts(old: ClusterTree, new: ClusterTree, cells: Ints) -> csr_array:
-    """Arrange the cells as a matrix: micro-clusters of the old table by those of the new one."""
-    shape = (old.tree.n, new.tree.n)
-    return csr_array((cells[:, 2], (cells[:, 0], cells[:, 1])), shape=shape)
+def _inside(old: ClusterTree, new: ClusterTree, counts: csr_array, node: int) -> Ints:
+    """Count the rows of a branch of the old tree under each node of the new one."""
+    return new.tree.under(counts[old.leaves(node)].sum(axis=0))
 
 
 def central_rows(table: EmbeddingTable, clusters: MicroClusters, passes: Passes) -> Ints:
@@ -174,12 +153,9 @@ def _nearest(
 ) -> tuple[Ints, Floats, Ints]:
     """Return the micro-clusters that occur in a piece, and for each its nearest row there."""
     apart = np.empty(piece.rows)
-    for start, vectors in table.blocks(piece):
-        for part in blocks(len(vectors), _ROWS):
-            points = table_points(vectors[part], clusters.geometry, table)
-            first = start + part.start
-            means = clusters.means[clusters.labels[first : first + len(points)]]
-            apart[first - piece.start :][: len(points)] = ((points - means) ** 2).sum(axis=1)
+    for rows, points in points_of_piece(piece, table, clusters.geometry):
+        means = clusters.means[clusters.labels[rows]]
+        apart[rows - piece.start] = ((points - means) ** 2).sum(axis=1)
     labels = clusters.labels[piece.start : piece.start + piece.rows].astype(np.int64)
     order = np.lexsort((apart, labels))
     which, first_of = np.unique(labels[order], return_index=True)

@@ -13,14 +13,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from sag_vicreg.artifacts import EmbeddingTable
 from sag_vicreg.artifacts.id_joins import IdPartitions, join_rows
 from sag_vicreg.artifacts.table_samples import check_lengths
 from sag_vicreg.passes import Passes
 from sag_vicreg.structure.arrays import Floats, Ints
-from sag_vicreg.structure.joint import JointTable, count_codes, table_of_counts
-from sag_vicreg.structure.lca import similarity_of
+from sag_vicreg.structure.joint import Coded, JointTable, count_codes
+from sag_vicreg.structure.lca import LCASimilarity, similarity_of
 from sag_vicreg.structure.merges import Merges
 from sag_vicreg.structure.micro_clusters import (
     CLUSTERS,
@@ -44,7 +45,7 @@ _MEASURED = (
 
 
 @dataclass(frozen=True)
-class ClusterSimilarity:
+class ClusterSimilarity(LCASimilarity):
     """What :func:`compare_clusters` found.
 
     Attributes
@@ -60,9 +61,6 @@ class ClusterSimilarity:
         Rows, and what was done.
     """
 
-    pearson: float
-    spearman: float
-    kendall: float
     within: tuple[float, float]
     clusters: tuple[int, int]
     n: int
@@ -120,12 +118,10 @@ def compare_clusters(
         )
         for table in (a, b)
     )
-    cells = contingency(a, b, one, other, passes)
-    found = similarity_of(pair_table(cells, one, other))
+    counts = contingency(a, b, one, other, passes)
+    found = similarity_of(pair_table(counts, one, other))
     return ClusterSimilarity(
-        pearson=found.pearson,
-        spearman=found.spearman,
-        kendall=found.kendall,
+        **asdict(found),
         within=(one.within, other.within),
         clusters=(len(one.sizes), len(other.sizes)),
         n=a.rows,
@@ -147,17 +143,13 @@ def cluster_caveat(within: Sequence[float]) -> str:
 
 def contingency(
     a: EmbeddingTable, b: EmbeddingTable, one: MicroClusters, other: MicroClusters, passes: Passes
-) -> Ints:
-    """Count items by their micro-clusters in both tables: rows (cluster of A, of B, count)."""
-    parts = []
+) -> csr_array:
+    """Count items by their micro-clusters: those of A are rows, those of B columns."""
+    counts = csr_array((len(one.sizes), len(other.sizes)), dtype=np.int64)
     for rows_a, rows_b in matched_rows(a, b, passes):
-        codes = one.labels[rows_a].astype(np.int64) * len(other.sizes) + other.labels[rows_b]
-        parts.append(np.unique(codes, return_counts=True))
-    codes, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.argsort(codes, kind="stable")
-    codes, starts = np.unique(codes[order], return_index=True)
-    counts = np.add.reduceat(counts[order], starts)
-    return np.stack([codes // len(other.sizes), codes % len(other.sizes), counts], axis=1)
+        labels = one.labels[rows_a], other.labels[rows_b]
+        counts += csr_array((np.ones(len(rows_a), np.int64), labels), shape=counts.shape)
+    return counts
 
 
 def matched_rows(
@@ -190,31 +182,28 @@ def weighted_ward(means: Floats, sizes: Ints, geometry: str) -> Tree:
 
 
 def pair_table(
-    cells: Ints, one: MicroClusters, other: MicroClusters, *, most_codes: int = CODES
+    counts: csr_array, one: MicroClusters, other: MicroClusters, *, most_codes: int = CODES
 ) -> JointTable:
-    """Count all pairs of items by the log size of their smallest common cluster in both trees."""
-    tree_a, said_a = _tree_of_cells(cells[:, 0], one)
-    tree_b, said_b = _tree_of_cells(cells[:, 1], other)
-    n = int(one.sizes.sum())
-    codes_a, values_a = _codes(np.concatenate([said_a, one.sizes]), n, most_codes)
-    codes_b, values_b = _codes(np.concatenate([said_b, other.sizes]), n, most_codes)
-    merges_a, merges_b = len(said_a), len(said_b)
-    counts = np.ascontiguousarray(cells[:, 2])
-    table = count_codes(
-        tree_a,
-        tree_b,
-        codes_a[:merges_a],
-        values_a,
-        codes_b[:merges_b],
-        values_b,
-        np.arange(len(cells)),
-        counts,
-    ).dense()
+    """Count all pairs of items by the log size of their smallest common cluster in both trees.
+
+    ``counts`` are of the items by their micro-clusters, from :func:`contingency`.
+    """
+    cells = counts.tocoo()
+    tree_a, coded_a, own_a = _coded_tree(cells.row, one, most_codes)
+    tree_b, coded_b, own_b = _coded_tree(cells.col, other, most_codes)
+    leaves = np.arange(cells.nnz)
+    table = count_codes(tree_a, tree_b, coded_a, coded_b, leaves, cells.data).dense()
     # Pairs of items that share a micro-cluster in both tables.
-    own = codes_a[merges_a:][cells[:, 0]], codes_b[merges_b:][cells[:, 1]]
-    np.add.at(table, own, counts * (counts - 1) // 2)
-    whole = table_of_counts(table)
-    return JointTable(whole.cells, whole.counts, values_a, values_b)
+    np.add.at(table, (own_a, own_b), cells.data * (cells.data - 1) // 2)
+    return JointTable.of(table, coded_a[1], coded_b[1])
+
+
+def _coded_tree(labels: Ints, clusters: MicroClusters, most: int) -> tuple[Tree, Coded, Ints]:
+    """Return the tree of cells, the codes of its merges, and each cell's code for its own pairs."""
+    tree, said = _tree_of_cells(labels, clusters)
+    n = int(clusters.sizes.sum())
+    codes, values = _codes(np.concatenate([said, clusters.sizes]), n, most)
+    return tree, (codes[: len(said)], values), codes[len(said) :][labels]
 
 
 def _tree_of_cells(labels: Ints, clusters: MicroClusters) -> tuple[Tree, Ints]:
@@ -231,26 +220,18 @@ def _tree_of_cells(labels: Ints, clusters: MicroClusters) -> tuple[Tree, Ints]:
     children, said = [], []
     made = 0
     while len(nodes) > k:
-        first = np.concatenate([[True], of[1:] != of[:-1]])
-        place = np.arange(len(of)) - np.maximum.accumulate(np.where(first, np.arange(len(of)), 0))
-        right = np.flatnonzero(place % 2 == 1)
+        place = np.arange(len(of)) - np.searchsorted(of, of)
+        right = np.flatnonzero(place % 2)
         children.append(np.stack([nodes[right - 1], nodes[right]], axis=1))
         said.append(clusters.sizes[of[right]])
-        nodes = nodes.copy()
         nodes[right - 1] = n + made + np.arange(len(right))
         made += len(right)
-        kept = np.ones(len(nodes), np.bool_)
-        kept[right] = False
-        nodes, of = nodes[kept], of[kept]
-    sizes = np.concatenate([clusters.sizes, np.zeros(k - 1, np.int64)])
-    for merge, (left, right) in enumerate(upper.children.tolist()):
-        sizes[k + merge] = sizes[left] + sizes[right]
+        nodes, of = np.delete(nodes, right), np.delete(of, right)
     names = np.concatenate([nodes, n + made + np.arange(k - 1)])
     children.append(names[upper.children])
-    said.append(sizes[k:])
-    every = np.concatenate(children)
+    said.append(upper.under(clusters.sizes)[k:])
     linkage = np.zeros((n - 1, 4))
-    linkage[:, :2] = np.sort(every, axis=1)
+    linkage[:, :2] = np.sort(np.concatenate(children), axis=1)
     return Tree(linkage), np.concatenate(said)
 
 

@@ -1,6 +1,5 @@
 """Companions to the metric: what else is in use for comparing two sets, on the same points."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 from sag_vicreg.errors import InputError
 from sag_vicreg.structure.arrays import Floats, Ints
 from sag_vicreg.structure.kernels import kernel
-from sag_vicreg.structure.nearest import is_among, nearest_items
+from sag_vicreg.structure.nearest import SquaredDistances, is_among, nearest_items
 from sag_vicreg.structure.parallel import LONG, Workers, blocks
 from sag_vicreg.structure.points import near_one
 from sag_vicreg.structure.tanglegram import untangle
@@ -40,7 +39,7 @@ class Neighborhood:
 
 def neighborhood(tree_a: Tree, tree_b: Tree, *, neighbors: int = 10) -> Neighborhood:
     """Compare the points of two trees built by :func:`~sag_vicreg.structure.ward_tree`."""
-    a, b = _points(tree_a), _points(tree_b)
+    a, b = tree_a.known_points, tree_b.known_points
     neighbors = min(neighbors, tree_a.n - 1)
     shared = mutual_neighbors(a, b, k=neighbors) if tree_a.n <= RSA_ROWS else None
     return Neighborhood(shared, neighbors, linear_cka(a, b))
@@ -75,7 +74,7 @@ class Context:
 
 def context(tree_a: Tree, tree_b: Tree) -> Context:
     """Compute all companions for two trees built by :func:`~sag_vicreg.structure.ward_tree`."""
-    a, b = _points(tree_a), _points(tree_b)
+    a, b = tree_a.known_points, tree_b.known_points
     cuts = [k for k in _CUTS if k < tree_a.n]
     agreement = {k: fowlkes_mallows(tree_a, tree_b, k) for k in cuts}
     return Context(
@@ -84,12 +83,6 @@ def context(tree_a: Tree, tree_b: Tree) -> Context:
         fowlkes_mallows={k: found for k, (found, _) in agreement.items()},
         fowlkes_mallows_by_chance={k: chance for k, (_, chance) in agreement.items()},
     )
-
-
-def _points(tree: Tree) -> Floats:
-    if tree.points is None:
-        raise InputError("the tree holds no points: build it with ward_tree to have distances")
-    return tree.points
 
 
 def linear_cka(a: Floats, b: Floats) -> float:
@@ -103,12 +96,6 @@ def linear_cka(a: Floats, b: Floats) -> float:
     return float(shared / (np.linalg.norm(a.T @ a) * np.linalg.norm(b.T @ b)))
 
 
-def _distance_rows(points: Floats, norms: Floats, rows: slice) -> Floats:
-    """Squared distances of some rows to all: they rank as the distances of every geometry do."""
-    squared: Floats = norms[rows, None] + norms - 2.0 * (points[rows] @ points.T)
-    return squared
-
-
 def rsa(a: Floats, b: Floats) -> float:
     """Correlate the ranks of all pairwise distances of two sets.
 
@@ -120,28 +107,27 @@ def rsa(a: Floats, b: Floats) -> float:
             f"RSA ranks all {n * (n - 1) // 2:,} pairs of {n:,} rows: "
             f"give at most {RSA_ROWS:,} rows, or use the tree similarities, which need no ranks"
         )
-    centred = []
     with Workers() as workers:
-        for points in (near_one(a), near_one(b)):
-            points = points - points.mean(axis=0)
-            ranks = np.empty(n * (n - 1) // 2)
-            norms = np.einsum("ij,ij->i", points, points)
-            grain = 2.0**-46 * norms.max()
-
-            def fill(
-                rows: slice, points: Floats = points, norms: Floats = norms, grain: float = grain
-            ) -> None:
-                squared = np.rint(_distance_rows(points, norms, rows) / grain)
-                for row, line in zip(range(rows.start, rows.stop), squared, strict=True):
-                    start = row * (row - 1) // 2
-                    ranks[start : start + row] = line[:row]  # noqa: B023 - used before it changes
-
-            workers.map(fill, blocks(n, _ROWS), bar="distances" if n > LONG else None)
-            kernel("ranks").rank_in_place(ranks, np.argsort(ranks))
-            ranks -= ranks.mean()
-            centred.append(ranks)
-        one, other = centred
+        one, other = (_centred_ranks(points, workers) for points in (a, b))
         return float((one @ other) / np.sqrt((one @ one) * (other @ other)))
+
+
+def _centred_ranks(points: Floats, workers: Workers) -> Floats:
+    """Rank the distances of all pairs, each item's to those before it, about a mean of 0."""
+    n, distances = len(points), SquaredDistances(points)
+    grain = 2.0**-46 * distances.norms.max()
+    ranks = np.empty(n * (n - 1) // 2)
+
+    def fill(rows: slice) -> None:
+        squared = np.rint(distances.rows(rows) / grain)
+        for row, line in enumerate(squared, start=rows.start):
+            start = row * (row - 1) // 2
+            ranks[start : start + row] = line[:row]
+
+    workers.map(fill, blocks(n, _ROWS), bar="distances" if n > LONG else None)
+    kernel("ranks").rank_in_place(ranks, np.argsort(ranks))
+    ranks -= ranks.mean()
+    return ranks
 
 
 def mutual_neighbors(a: Floats, b: Floats, *, k: int = 10) -> float:
@@ -152,9 +138,7 @@ def mutual_neighbors(a: Floats, b: Floats, *, k: int = 10) -> float:
 def cut(tree: Tree, k: int) -> Ints:
     """Cut ``tree`` into ``k`` clusters; return each leaf's, numbered from left to right."""
     splits = tree.boundaries >= tree.n - k
-    labels = np.empty(tree.n, np.int64)
-    labels[tree.leaf_order] = np.concatenate([[0], np.cumsum(splits)])
-    return labels
+    return np.concatenate([[0], np.cumsum(splits)])[tree.starts[: tree.n]]
 
 
 def fowlkes_mallows(tree_a: Tree, tree_b: Tree, k: int) -> tuple[float, float]:
@@ -169,6 +153,5 @@ def fowlkes_mallows(tree_a: Tree, tree_b: Tree, k: int) -> tuple[float, float]:
     return float(together / norm), float(norm / (n * (n - 1) // 2))
 
 
-def _pairs(sizes: Sequence[int] | Ints) -> float:
-    counts = np.asarray(sizes, np.float64)
-    return float((counts * (counts - 1)).sum() / 2)
+def _pairs(sizes: Ints) -> float:
+    return float((sizes * (sizes - 1)).sum() / 2)

@@ -56,17 +56,15 @@ class CompareOptions:
                 raise InputError(f"{what} is {getattr(self, what)}: give 0 or more")
         if self.half_samples == 1:
             raise InputError("half_samples is 1: a spread needs at least 2, or 0 for none")
+        if isinstance(self.trees, str) and self.trees != "auto":
+            raise unknown_name("number of trees", self.trees, ("auto", "100", "0"))
         if self.trees != 0:
             check_forest(trees=self.first_trees, distance=self.forest_lca)
 
     @property
     def first_trees(self) -> int:
         """How many trees to begin with."""
-        if isinstance(self.trees, str):
-            if self.trees != "auto":
-                raise unknown_name("number of trees", self.trees, ("auto", "100", "0"))
-            return TREES
-        return self.trees
+        return TREES if self.trees == "auto" else self.trees
 
 
 def compare(
@@ -161,21 +159,26 @@ def compare_all(
     pairs = {}
     for i, j in combinations(range(len(points)), 2):
         scores = score_trees(single[i], single[j], lca=lca)
-        p_values = halves = found = None
-        reason = left_out
+        found, reason = None, left_out
         if forests:
             try:
                 found, forests = _forest_similarity(forests, (i, j), options)
             except InputError as error:
                 reason = str(error)
-        if permutations:
-            p_values = permutation_p_values(
+        p_values = (
+            permutation_p_values(
                 single[i], single[j], scores, lca=lca, permutations=permutations, seed=seed
             )
-        if half_samples:
-            halves = score_half_samples(
-                single[i], single[j], lca=lca, count=half_samples, seed=seed
+            if permutations
+            else None
+        )
+        halves = (
+            score_half_samples(
+                points[i], points[j], geometry, lca=lca, count=half_samples, seed=seed
             )
+            if half_samples
+            else None
+        )
         pairs[i, j] = Comparison(
             lca=scores.lca,
             cophenetic=scores.cophenetic,

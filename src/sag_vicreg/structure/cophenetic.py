@@ -53,14 +53,13 @@ def cophenetic_correlations(tree: Tree, other: Tree, relabellings: Sequence[Ints
     ``relabelling[i]`` is the row of ``other`` that stands for leaf ``i``. Only the cross term
     depends on it; the rest is computed once.
     """
-    if other.points is None:
-        raise InputError("the tree holds no points: build it with ward_tree to have distances")
     pairs = tree.pair_counts
     heights = near_one(tree.heights)
     weights = heights - np.average(heights, weights=pairs)
     tree_variance = float((weights**2 * pairs).sum())
+    points = other.known_points
     # Distances do not see translation, and sums of centred points cancel least.
-    points = near_one(other.points) if other.geometry == "euclidean" else other.points
+    points = near_one(points) if other.geometry == "euclidean" else points
     points = points - points.mean(axis=0)
     cross, total, squares = (_of_half_squares if other.geometry == "cosine" else _of_distances)(
         tree, weights, points, relabellings

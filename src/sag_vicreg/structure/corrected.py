@@ -6,6 +6,7 @@ from typing import Any
 from sag_vicreg.errors import InputError
 from sag_vicreg.structure.forest import TREES, Forest, ward_forest
 from sag_vicreg.structure.forest_tables import PairAverages, tabulate
+from sag_vicreg.structure.parallel import Workers
 
 
 def corrected_similarity(
@@ -20,20 +21,20 @@ def corrected_similarity(
     >>> round(corrected_similarity(a, 2 * a), 6)
     1.0
     """
-    forests = [
+    one, other = (
         ward_forest(x, trees=trees, geometry=geometry, seed=seed, name=name)
         for x, name in ((a, "a"), (b, "b"))
-    ]
-    found = corrected_score(forests[0], forests[1])
+    )
+    found = corrected_score(one, other)
     if math.isnan(found):
         raise InputError("the trees of a set do not repeat themselves: there is no similarity")
     return found
 
 
-def corrected_score(forest_a: Forest, forest_b: Forest) -> float:
+def corrected_score(forest_a: Forest, forest_b: Forest, *, workers: Workers | None = None) -> float:
     """Return the corrected Spearman score of two forests over the same halves, and nothing else.
 
     NaN where the trees of a set do not agree with one another at all.
     """
     averages = PairAverages(forest_a, forest_b)
-    return tabulate(averages, averages.bins(), plain=False).corrected()[0]
+    return tabulate(averages, averages.bins(), plain=False, workers=workers).corrected()[0]

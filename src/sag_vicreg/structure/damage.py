@@ -4,16 +4,14 @@ What moves rows or clusters is nested: with one seed, what a smaller share moves
 too. Scores of growing damage may then be expected to fall.
 """
 
+import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sag_vicreg.errors import InputError
-from sag_vicreg.structure.arrays import Floats, Ints
+from sag_vicreg.structure.arrays import Array, Floats, Ints
 from sag_vicreg.structure.points import as_vectors
-
-Array = npt.NDArray[Any]
 
 
 def rotate(x: Any, *, seed: int = 0) -> Floats:
@@ -42,12 +40,11 @@ def add_noise(x: Any, share: float, *, seed: int = 0) -> Floats:
     >>> round(float((add_noise(x, 0.5) - x).std() / x.std()), 2)
     0.5
     """
-    x = as_vectors(x)
+    vectors = as_vectors(x)
     if not share >= 0:
         raise InputError(f"noise of {share}: give a share of the standard deviation, 0 or more")
-    deviation = np.sqrt(x.var(axis=0).mean())
-    noisy: Floats = x + share * deviation * np.random.default_rng(seed).normal(size=x.shape)
-    return noisy
+    deviation = float(np.sqrt(vectors.var(axis=0).mean()))
+    return vectors + share * deviation * np.random.default_rng(seed).normal(size=vectors.shape)
 
 
 def quantise(x: Any, bits: int) -> Floats:
@@ -61,18 +58,17 @@ def quantise(x: Any, bits: int) -> Floats:
     >>> quantise([[0.0], [0.4], [0.6], [1.0], [3.0]], 2).ravel()
     array([0., 0., 1., 1., 3.])
     """
-    x = as_vectors(x)
+    vectors = as_vectors(x)
     if not 1 <= bits <= 16:
         raise InputError(f"{bits} bits: give 1 to 16")
     if bits == 1:
-        mean, deviation = x.mean(axis=0), x.std(axis=0)
-        sides: Floats = np.where(x > mean, mean + deviation, mean - deviation)
+        mean, deviation = vectors.mean(axis=0), vectors.std(axis=0)
+        sides: Floats = np.where(vectors > mean, mean + deviation, mean - deviation)
         return sides
-    low = x.min(axis=0)
-    step = np.ptp(x, axis=0) / (2**bits - 1)
+    low: Floats = vectors.min(axis=0)
+    step: Floats = np.ptp(vectors, axis=0) / (2**bits - 1)
     step[step == 0] = 1.0
-    kept: Floats = low + np.rint((x - low) / step) * step
-    return kept
+    return low + np.rint((vectors - low) / step) * step
 
 
 def truncate(x: Any, dims: int) -> Floats:
@@ -83,13 +79,13 @@ def truncate(x: Any, dims: int) -> Floats:
     >>> truncate([[0.0, 1.0], [10.0, 4.0], [20.0, 1.0]], 1)[:, 1].round(9)
     array([2., 2., 2.])
     """
-    x = as_vectors(x)
-    if not 1 <= dims <= x.shape[1]:
-        raise InputError(f"{dims} components of {x.shape[1]} dimensions: give 1 to {x.shape[1]}")
-    mean = x.mean(axis=0)
-    directions = np.linalg.svd(x - mean, full_matrices=False)[2][:dims]
-    kept: Floats = mean + (x - mean) @ directions.T @ directions
-    return kept
+    vectors = as_vectors(x)
+    d = vectors.shape[1]
+    if not 1 <= dims <= d:
+        raise InputError(f"{dims} components of {d} dimensions: give 1 to {d}")
+    mean: Floats = vectors.mean(axis=0)
+    directions: Floats = np.linalg.svd(vectors - mean, full_matrices=False)[2][:dims]
+    return mean + (vectors - mean) @ directions.T @ directions
 
 
 def project(x: Any, dims: int, *, seed: int = 0) -> Floats:
@@ -102,12 +98,11 @@ def project(x: Any, dims: int, *, seed: int = 0) -> Floats:
     >>> project(np.eye(5), 2).shape
     (5, 2)
     """
-    x = as_vectors(x)
+    vectors = as_vectors(x)
     if dims < 1:
         raise InputError(f"a projection to {dims} dimensions: give 1 or more")
-    directions = np.random.default_rng(seed).normal(size=(dims, x.shape[1]))
-    projected: Floats = x @ directions.T / np.sqrt(dims)
-    return projected
+    directions = np.random.default_rng(seed).normal(size=(dims, vectors.shape[1]))
+    return vectors @ directions.T / math.sqrt(dims)
 
 
 def shuffle_rows(x: Array, share: float, *, seed: int = 0) -> Array:
@@ -222,14 +217,13 @@ def tighten_clusters(x: Any, labels: Array, by: float, *, seed: int = 0) -> Floa
     >>> tighten_clusters([[0.0], [2.0], [10.0], [12.0]], np.array([0, 0, 1, 1]), 1.0).ravel()
     array([ 0.,  2., 10., 12.])
     """
-    x = as_vectors(x)
+    vectors = as_vectors(x)
     if not by >= 1:
         raise InputError(f"clusters tightened by {by}: give 1 or more")
-    names, cluster = _clusters(labels, len(x))
+    names, cluster = _clusters(labels, len(vectors))
     factors = by ** -np.random.default_rng(seed).uniform(size=len(names))
-    centre = _centres(x, cluster)[cluster]
-    tight: Floats = centre + (x - centre) * factors[cluster, None]
-    return tight
+    centre = _centres(vectors, cluster)[cluster]
+    return centre + (vectors - centre) * factors[cluster, None]
 
 
 def _count(share: float, of: int, *, at_least: int = 1) -> int:
@@ -260,14 +254,12 @@ def _clusters(labels: Array, n: int, *, at_least: int = 1) -> tuple[Array, Ints]
 def _centres(x: Floats, cluster: Ints) -> Floats:
     sums = np.zeros((cluster.max() + 1, x.shape[1]))
     np.add.at(sums, cluster, x)
-    centres: Floats = sums / np.bincount(cluster)[:, None]
-    return centres
+    return sums / np.bincount(cluster)[:, None]
 
 
 def _moved(x: Any, labels: Array, goes_to: Array) -> Floats:
     """Move each row from the centre of its cluster to that of another, its offset kept."""
-    x = as_vectors(x)
-    names, cluster = _clusters(labels, len(x))
-    centres = _centres(x, cluster)
-    moved: Floats = x + centres[np.searchsorted(names, goes_to)] - centres[cluster]
-    return moved
+    vectors = as_vectors(x)
+    names, cluster = _clusters(labels, len(vectors))
+    centres = _centres(vectors, cluster)
+    return vectors + centres[np.searchsorted(names, goes_to)] - centres[cluster]

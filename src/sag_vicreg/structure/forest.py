@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sag_vicreg.errors import InputError, unknown_name
-from sag_vicreg.structure.arrays import Floats, Ints
+from sag_vicreg.structure.arrays import Floats, Ints, Ints32
 from sag_vicreg.structure.joint import merge_codes
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.memory import check_fits
@@ -67,8 +67,8 @@ class Forest:
     seed: int
     n_rows: int
     items: Ints
-    order: npt.NDArray[np.int32] = field(repr=False)
-    value: npt.NDArray[np.int32] = field(repr=False)
+    order: Ints32 = field(repr=False)
+    value: Ints32 = field(repr=False)
     half: npt.NDArray[np.int8] = field(repr=False)
     points: Floats = field(repr=False)
     leaves: int
@@ -190,32 +190,30 @@ def with_trees(
     On ``workers`` that are already there the trees are part of larger work, and show no bar.
     """
     one = forests[0]
-    new = range(one.trees // 2, trees // 2)
-    splits = [_halves(one.seed, split, one.n, one.leaves) for split in new]
-    half = np.full((len(splits), one.n), -1, np.int8)
-    for split, members in enumerate(splits):
-        for side in (0, 1):
-            half[split, members[side]] = side
+    # Each split in random order: tree by tree, its first half and its second.
+    halves = np.array(
+        [
+            np.random.default_rng([one.seed, 3, split]).permutation(one.n)[: 2 * one.leaves]
+            for split in range(one.trees // 2, trees // 2)
+        ]
+    ).reshape(-1, one.leaves)
+    half = np.full((len(halves) // 2, one.n), -1, np.int8)
+    for side in (0, 1):
+        np.put_along_axis(half, halves[side::2], side, axis=1)
     bar = "trees" if workers is None and one.n * (trees - one.trees) > _QUICK else None
     with nullcontext(workers) if workers else Workers(one.n) as pool:
-        return [_with_splits(forest, splits, half, pool, bar) for forest in forests]
+        return [_with_halves(forest, halves, half, pool, bar) for forest in forests]
 
 
-def _with_splits(
-    forest: Forest,
-    splits: list[tuple[Ints, Ints]],
-    half: npt.NDArray[np.int8],
-    workers: Workers,
-    bar: str | None,
+def _with_halves(
+    forest: Forest, halves: Ints, half: npt.NDArray[np.int8], workers: Workers, bar: str | None
 ) -> Forest:
-    """Add the trees of both halves of each split."""
-    trees, m = 2 * len(splits), forest.leaves
+    """Add the tree of each half."""
+    trees, m = halves.shape
     order, value = np.empty((trees, m), np.int32), np.empty((trees, m - 1), np.int32)
     check_fits(forest.points, forest.geometry, halves=workers.count)
     # Half of the distances serve each tree: they are computed once.
     whole = cosine_triangle(forest.points, workers) if forest.geometry == "cosine" else None
-
-    halves = np.array(splits, np.int64).reshape(trees, m)
 
     def grow(part: slice) -> None:
         grown = _trees_of(forest, halves[part], whole)
@@ -248,13 +246,7 @@ def _trees_of(forest: Forest, halves: Ints, whole: Floats | None) -> Iterator[tu
             yield members, grow_tree(forest.points[members], forest.geometry, OneThread())
 
 
-def _halves(seed: int, split: int, n: int, m: int) -> tuple[Ints, Ints]:
-    """Draw the two halves of a split, in random order; of an odd number one item is left out."""
-    shuffled = np.random.default_rng([seed, 3, split]).permutation(n)
-    return shuffled[:m], shuffled[m : 2 * m]
-
-
-def merge_values(tree: Tree, distance: str) -> npt.NDArray[np.int32]:
+def merge_values(tree: Tree, distance: str) -> Ints32:
     """Return what each merge of a tree says of the pairs that meet there, 1 at the root."""
     unit = kernel("forest").UNIT
     if distance == "size":
@@ -265,5 +257,5 @@ def merge_values(tree: Tree, distance: str) -> npt.NDArray[np.int32]:
     if distance == "order":
         # A whole number of units per merge, so that sums that are equal stay equal.
         unit -= unit % (tree.n - 1)
-    said_in_units: npt.NDArray[np.int32] = np.rint(said / (said[-1] or 1.0) * unit).astype(np.int32)
+    said_in_units: Ints32 = np.rint(said / (said[-1] or 1.0) * unit).astype(np.int32)
     return said_in_units

@@ -11,23 +11,23 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sag_vicreg.errors import InputError
 from sag_vicreg.scores import FOREST, without_nan
-from sag_vicreg.structure.arrays import Ints
+from sag_vicreg.structure.arrays import Floats, Ints, Ints32
 from sag_vicreg.structure.forest import Forest
 from sag_vicreg.structure.forest_tables import (
     PLAIN,
     WITHIN_A,
     WITHIN_B,
+    Bins,
     PairAverages,
     PairTables,
     corrected,
     tabulate,
 )
 from sag_vicreg.structure.forest_uncertainty import item_interval, permutation_p_value, tree_error
-from sag_vicreg.structure.joint import table_of_counts
+from sag_vicreg.structure.joint import JointTable
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.lca import LCASimilarity, kendall
 
@@ -56,25 +56,43 @@ class ScaleSimilarity:
 
 
 @dataclass(frozen=True)
-class ForestSimilarity:
-    """What :func:`forest_similarity` found.
+class ForestScores:
+    """How alike two forests are.
 
     Attributes
     ----------
     spearman, pearson : float
         Corrected: 1 where nothing that matters changed, 0 for unrelated sets. Noise of estimation
         may carry them past 1 by about 0.005. NaN where a set's own trees do not agree at all.
+    reliability : (float, float)
+        Spearman correlation of the two groups of trees of each set.
+    by_scale : tuple of ScaleSimilarity
+        From the closest pairs to half of all.
+    """
+
+    spearman: float
+    pearson: float
+    reliability: tuple[float, float]
+    by_scale: tuple[ScaleSimilarity, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold; None stands for NaN."""
+        return without_nan(asdict(self))
+
+
+@dataclass(frozen=True)
+class ForestSimilarity(ForestScores):
+    """What :func:`forest_similarity` found: the scores of :class:`ForestScores`, and these.
+
+    Attributes
+    ----------
     interval : (float, float)
         95 percent, of ``spearman``, for other items from the same source.
     shared : LCASimilarity
         Plain correlations of the averages over all trees. Both sets share the halves and so part
         of their errors; comparable only between forests of as many trees.
-    reliability : (float, float)
-        Spearman correlation of the two groups of trees of each set.
     error : float
         Monte-Carlo error of ``spearman``: how far other random halves would move it.
-    by_scale : tuple of ScaleSimilarity
-        From the closest pairs to half of all.
     p_value : float or None
         One-sided, items of the second set permuted; None unless asked for.
     n, items, leaves, trees, distance, missing_pairs, seed
@@ -82,13 +100,9 @@ class ForestSimilarity:
         pair, pairs that no tree of one group held, and the seed.
     """
 
-    spearman: float
-    pearson: float
     interval: tuple[float, float]
     shared: LCASimilarity
-    reliability: tuple[float, float]
     error: float
-    by_scale: tuple[ScaleSimilarity, ...]
     p_value: float | None
     n: int
     items: int
@@ -97,10 +111,6 @@ class ForestSimilarity:
     distance: str
     missing_pairs: int
     seed: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold; None stands for NaN."""
-        return without_nan(asdict(self))
 
     def flat(self) -> dict[str, float]:
         """Return the scores by their keys in :mod:`sag_vicreg.scores`, without those that are NaN.
@@ -151,22 +161,14 @@ def forest_similarity(
     bins = averages.bins()
     tables = tabulate(averages, bins)
     ranks, plain = tables.spearman(), tables.pearson()
-    if np.isnan(ranks).any():
-        side = "first" if np.isnan(ranks[WITHIN_A]) else "second"
-        raise InputError(
-            f"all pairs meet alike in the trees of the {side} set: the correlation is undefined"
-        )
-    spearman, pearson = tables.corrected()
+    scores = scores_of(tables, ranks, bins, forest_a)
+    places = np.arange(len(tables.plain))
+    tau = kendall(JointTable.of(tables.plain, places, places))
     return ForestSimilarity(
-        spearman=spearman,
-        pearson=pearson,
-        interval=item_interval(forest_a, forest_b, spearman),
-        shared=LCASimilarity(
-            float(plain[PLAIN]), float(ranks[PLAIN]), kendall(table_of_counts(tables.plain))
-        ),
-        reliability=(float(ranks[WITHIN_A]), float(ranks[WITHIN_B])),
+        **vars(scores),
+        interval=item_interval(forest_a, forest_b, scores.spearman),
+        shared=LCASimilarity(float(plain[PLAIN]), float(ranks[PLAIN]), tau),
         error=tree_error(averages, bins),
-        by_scale=similarity_by_scale(tables, bins, forest_a),
         p_value=(
             permutation_p_value(averages, permutations=permutations, seed=forest_a.seed)
             if permutations
@@ -182,19 +184,35 @@ def forest_similarity(
     )
 
 
-def similarity_by_scale(
-    tables: PairTables, bins: npt.NDArray[np.uint16], forest: Forest
-) -> tuple[ScaleSimilarity, ...]:
-    """Correlate "among the closest pairs" in both sets, at several shares of pairs."""
-    found = []
-    for share in _SHARES:
-        similarity = corrected(np.array([_agreement(table, share) for table in tables.tables]))
-        if not np.isnan(similarity):
-            found.append(ScaleSimilarity(share, _size_at(tables, bins, forest, share), similarity))
-    return tuple(found)
+def scores_of(
+    tables: PairTables, ranks: Floats, bins: Bins, forest: Forest, *, what: str = "set"
+) -> ForestScores:
+    """Take the scores of two forests from their tables and these tables' rank correlations."""
+    if np.isnan(ranks).any():
+        side = "first" if np.isnan(ranks[WITHIN_A]) else "second"
+        raise InputError(
+            f"all pairs meet alike in the trees of the {side} {what}: the correlation is undefined"
+        )
+    by_scale = (_at_scale(share, tables, bins, forest) for share in _SHARES)
+    return ForestScores(
+        corrected(ranks),
+        corrected(tables.pearson()),
+        (float(ranks[WITHIN_A]), float(ranks[WITHIN_B])),
+        tuple(scale for scale in by_scale if not math.isnan(scale.similarity)),
+    )
 
 
-def _agreement(table: npt.NDArray[np.int32], share: float) -> float:
+def _at_scale(share: float, tables: PairTables, bins: Bins, forest: Forest) -> ScaleSimilarity:
+    """Correlate "among the closest ``share`` of pairs" in both sets."""
+    size = None
+    if forest.distance == "size":
+        code = int(np.searchsorted(bins[2], _end(tables.plain.sum(axis=1), share)))
+        size = float(forest.leaves ** (code / (kernel("forest").CODES - 1)))
+    similarity = corrected(np.array([_agreement(table, share) for table in tables.tables]))
+    return ScaleSimilarity(share, size, similarity)
+
+
+def _agreement(table: Ints32, share: float) -> float:
     """Return the phi coefficient of "among the closest ``share`` of pairs" on both sides."""
     n = int(table.sum())
     ends = [_end(table.sum(axis=axis), share) for axis in (1, 0)]
@@ -208,13 +226,3 @@ def _end(marginal: Ints, share: float) -> int:
     """Return how many bins come nearest to holding ``share`` of the pairs."""
     held = np.concatenate([[0], np.cumsum(marginal)]) / marginal.sum()
     return int(np.abs(held - share).argmin())
-
-
-def _size_at(
-    tables: PairTables, bins: npt.NDArray[np.uint16], forest: Forest, share: float
-) -> float | None:
-    if forest.distance != "size":
-        return None
-    end = _end(tables.plain.sum(axis=1), share)
-    code = int(np.searchsorted(bins[2], end))
-    return float(forest.leaves ** (code / (kernel("forest").CODES - 1)))

@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sag_vicreg.errors import InputError
-from sag_vicreg.structure.arrays import Floats
+from sag_vicreg.structure.arrays import Floats, Ints32
 from sag_vicreg.structure.forest import Forest
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.parallel import Workers, blocks
 
-Sums = npt.NDArray[np.int32]
-RowSums = tuple[Sums, Sums, Sums]
+Bins = npt.NDArray[np.uint16]
+"""Of each code of the six averages, (6, codes)."""
+RowSums = tuple[Ints32, Ints32, Ints32]
 """Of some items with all: sums over trees in A and in B, and how many trees."""
 
 # (A1, B2), (A2, B1), (A1, A2), (B1, B2), then the plain (A, B).
@@ -54,7 +55,7 @@ class PairTables:
         self.moments = np.zeros((5, 5), np.int64)
         self.missing = 0
 
-    def count(self, sums: RowSums, start: int, bins: npt.NDArray[np.uint16]) -> None:
+    def count(self, sums: RowSums, start: int, bins: Bins) -> None:
         """Count the pairs of the items from ``start`` on, whose sums these are, with later ones."""
         self.missing += kernel("forest").tabulate(
             *sums, start, bins, self.tables, self.plain, self.moments
@@ -101,7 +102,7 @@ def corrected(correlations: Floats) -> float:
     return float((first + second) / 2 / math.sqrt(within_a * within_b))
 
 
-def rank_correlation(table: npt.NDArray[np.int32]) -> float:
+def rank_correlation(table: Ints32) -> float:
     """Return Spearman's rho of a joint table, with mid-ranks; NaN where all pairs are tied."""
     n = int(table.sum(dtype=np.int64))
     ranks, variances = [], []
@@ -161,7 +162,7 @@ class PairAverages:
         sums_a, sums_b, counts = (np.concatenate(x, axis=1) for x in zip(*parts, strict=True))
         return sums_a, sums_b, counts
 
-    def bins(self, *, rows_at_once: int = ROWS) -> npt.NDArray[np.uint16]:
+    def bins(self, *, rows_at_once: int = ROWS) -> Bins:
         """Return the bin of each code of the six averages, from the first items' pairs."""
         forests = kernel("forest")
         found = np.zeros((6, forests.CODES), np.int64)
@@ -169,7 +170,7 @@ class PairAverages:
             sums_a, sums_b, counts = self.rows(rows)
             forests.histograms(sums_a, counts, rows.start, found[:3])
             forests.histograms(sums_b, counts, rows.start, found[3:])
-        bins: npt.NDArray[np.uint16] = np.zeros(found.shape, np.uint16)
+        bins: Bins = np.zeros(found.shape, np.uint16)
         for one, seen, n_bins in zip(bins, found, [_BINS, _BINS, _PLAIN_BINS] * 2, strict=True):
             # A code that does not occur goes with the one before it.
             codes = np.flatnonzero(seen)
@@ -182,7 +183,7 @@ class PairAverages:
 
 def tabulate(
     averages: PairAverages,
-    bins: npt.NDArray[np.uint16],
+    bins: Bins,
     *,
     plain: bool = True,
     workers: Workers | None = None,

@@ -3,10 +3,11 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from sag_vicreg.structure.arrays import Floats32, Ints, Ints32
+from sag_vicreg.structure.corrected import corrected_score
 from sag_vicreg.structure.forest import Forest, forests_of_points
-from sag_vicreg.structure.forest_tables import PairAverages, PairTables, tabulate
+from sag_vicreg.structure.forest_tables import Bins, PairAverages, PairTables
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.parallel import LONG, OneThread, Workers
 
@@ -51,24 +52,22 @@ def item_interval(forest_a: Forest, forest_b: Forest, score: float) -> tuple[flo
     return score - _T * error, score + _T * error
 
 
-def _score_of(forest_a: Forest, forest_b: Forest, part: npt.NDArray[np.int64]) -> float:
-    averages = PairAverages(
-        *(
-            forests_of_points(
-                [forest.points[part]],
-                forest.geometry,
-                trees=_PART_TREES,
-                distance=forest.distance,
-                seed=forest.seed,
-                workers=OneThread(),
-            )[0]
-            for forest in (forest_a, forest_b)
-        )
+def _score_of(forest_a: Forest, forest_b: Forest, part: Ints) -> float:
+    one, other = (
+        forests_of_points(
+            [forest.points[part]],
+            forest.geometry,
+            trees=_PART_TREES,
+            distance=forest.distance,
+            seed=forest.seed,
+            workers=OneThread(),
+        )[0]
+        for forest in (forest_a, forest_b)
     )
-    return tabulate(averages, averages.bins(), plain=False, workers=OneThread()).corrected()[0]
+    return corrected_score(one, other, workers=OneThread())
 
 
-def tree_error(averages: PairAverages, bins: npt.NDArray[np.uint16]) -> float:
+def tree_error(averages: PairAverages, bins: Bins) -> float:
     """Return the Monte-Carlo error of the corrected score: how far other trees would move it.
 
     A jackknife over ten blocks of trees, on the pairs of up to 500 items.
@@ -100,7 +99,7 @@ def permutation_p_value(averages: PairAverages, *, permutations: int, seed: int)
     other = [_standard_ranks(sums_b[k], counts[k]) for k in (1, 0)]
     product = kernel("forest").permuted_product
 
-    def score(rows: npt.NDArray[np.int64]) -> float:
+    def score(rows: Ints) -> float:
         return float(product(one[0], other[0], rows) + product(one[1], other[1], rows))
 
     rng = np.random.default_rng([seed, 4])
@@ -113,9 +112,7 @@ def permutation_p_value(averages: PairAverages, *, permutations: int, seed: int)
     return (1 + reached) / (permutations + 1)
 
 
-def _standard_ranks(
-    sums: npt.NDArray[np.int32], counts: npt.NDArray[np.int32]
-) -> npt.NDArray[np.float32]:
+def _standard_ranks(sums: Ints32, counts: Ints32) -> Floats32:
     """Return mid-ranks of a group's averages, of mean 0 and variance 1, as a symmetric matrix.
 
     Pairs that the group does not hold are 0. Which pairs the other group holds must not matter: it
@@ -129,5 +126,5 @@ def _standard_ranks(
     ranks = np.cumsum(count) - count / 2
     ranks -= np.average(ranks, weights=count)
     ranks /= math.sqrt(float(np.average(ranks**2, weights=count))) or 1.0
-    square: npt.NDArray[np.float32] = np.where(held, ranks.astype(np.float32)[codes], 0)
+    square: Floats32 = np.where(held, ranks.astype(np.float32)[codes], 0)
     return square + square.T

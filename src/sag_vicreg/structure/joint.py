@@ -1,17 +1,18 @@
 """The joint table of two trees: how many pairs have which LCA value in each."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sag_vicreg.errors import unknown_name
 from sag_vicreg.progress import track
-from sag_vicreg.structure.arrays import Ints
+from sag_vicreg.structure.arrays import Array, Ints, Ints32, inverse
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.parallel import LONG, Workers
 from sag_vicreg.structure.tree import Tree
+
+Coded = tuple[Ints, Array]
+"""Code of each merge of a tree, and the distance that each code stands for."""
 
 LCA_DISTANCES = ("level", "path", "order", "height")
 # A table of at most this many counts is kept whole; a larger one as its cells, or part by part.
@@ -36,10 +37,16 @@ class JointTable:
     ``values_a`` and ``values_b`` are the distances the rows and columns stand for, ascending.
     """
 
-    cells: npt.NDArray[np.int32]
+    cells: Ints32
     counts: Ints
-    values_a: npt.NDArray[Any]
-    values_b: npt.NDArray[Any]
+    values_a: Array
+    values_b: Array
+
+    @classmethod
+    def of(cls, table: Array, values_a: Array, values_b: Array) -> "JointTable":
+        """Take a whole table as it is."""
+        cells = np.argwhere(table).astype(np.int32, order="C")
+        return cls(cells, table[table > 0].astype(np.int64), values_a, values_b)
 
     def dense(self) -> Ints:
         """Return the whole table, shape (values of A, values of B)."""
@@ -47,24 +54,20 @@ class JointTable:
         np.add.at(table, (self.cells[:, 0], self.cells[:, 1]), self.counts)
         return table
 
-    def histogram(self, bins: int = 48) -> tuple[Ints, npt.NDArray[Any], npt.NDArray[Any]]:
+    def histogram(self, bins: int = 48) -> tuple[Ints, Array, Array]:
         """Count pairs in at most ``bins`` by ``bins`` equal intervals, for a picture.
 
         Returns the counts and the edges of the intervals in A and in B.
         """
         edges = [_edges(values, bins) for values in (self.values_a, self.values_b)]
-        counts = np.zeros((len(edges[0]) - 1, len(edges[1]) - 1), np.int64)
-        places = [
-            np.clip(np.searchsorted(edge, values, side="right") - 1, 0, len(edge) - 2)
-            for edge, values in zip(edges, (self.values_a, self.values_b), strict=True)
-        ]
-        np.add.at(counts, (places[0][self.cells[:, 0]], places[1][self.cells[:, 1]]), self.counts)
-        return counts, edges[0], edges[1]
+        values = self.values_a[self.cells[:, 0]], self.values_b[self.cells[:, 1]]
+        # In floats, which hold every number of pairs exactly.
+        counts = np.histogram2d(*values, edges, weights=self.counts)[0]
+        return counts.astype(np.int64), edges[0], edges[1]
 
 
-def _edges(values: npt.NDArray[Any], bins: int) -> npt.NDArray[Any]:
-    whole = values.dtype.kind == "i"
-    if whole and values[-1] - values[0] < bins:
+def _edges(values: Array, bins: int) -> Array:
+    if values.dtype.kind == "i" and values[-1] - values[0] < bins:
         return np.arange(values[0], values[-1] + 2) - 0.5
     return np.linspace(values[0], values[-1], bins + 1)
 
@@ -80,10 +83,11 @@ def joint_table(
     rows = np.arange(tree_a.n) if rows_of_b is None else rows_of_b
     if lca == "path":
         return _count_paths(tree_a, tree_b, rows, whole)
+    coded_a, coded_b = merge_codes(tree_a, lca), merge_codes(tree_b, lca)
     # The cost is the joins of one tree times the depth of the other: take the cheaper way.
     if _joins(tree_a) * _mean_depth(tree_b) <= _joins(tree_b) * _mean_depth(tree_a):
-        return _count_merges(tree_a, tree_b, lca, rows, whole)
-    turned = _count_merges(tree_b, tree_a, lca, np.argsort(rows), whole)
+        return count_codes(tree_a, tree_b, coded_a, coded_b, rows, whole=whole)
+    turned = count_codes(tree_b, tree_a, coded_b, coded_a, inverse(rows), whole=whole)
     cells, counts = _sorted_by_row(turned.cells[:, ::-1], turned.counts)
     return JointTable(cells, counts, turned.values_b, turned.values_a)
 
@@ -96,7 +100,7 @@ def _mean_depth(tree: Tree) -> float:
     return float(tree.depths[: tree.n].mean())
 
 
-def merge_codes(tree: Tree, lca: str) -> tuple[Ints, npt.NDArray[Any]]:
+def merge_codes(tree: Tree, lca: str) -> Coded:
     """Return each merge's code, 0 and up in the order of its distance, and the codes' distances."""
     if lca == "level":
         levels = tree.levels[tree.n :]
@@ -110,18 +114,11 @@ def merge_codes(tree: Tree, lca: str) -> tuple[Ints, npt.NDArray[Any]]:
     return codes, heights[starts]
 
 
-def _count_merges(tree_a: Tree, tree_b: Tree, lca: str, rows_of_b: Ints, whole: int) -> JointTable:
-    (codes_a, values_a), (codes_b, values_b) = merge_codes(tree_a, lca), merge_codes(tree_b, lca)
-    return count_codes(tree_a, tree_b, codes_a, values_a, codes_b, values_b, rows_of_b, whole=whole)
-
-
 def count_codes(
     tree_a: Tree,
     tree_b: Tree,
-    codes_a: Ints,
-    values_a: npt.NDArray[Any],
-    codes_b: Ints,
-    values_b: npt.NDArray[Any],
+    coded_a: Coded,
+    coded_b: Coded,
     rows_of_b: Ints,
     weights: Ints | None = None,
     *,
@@ -133,12 +130,13 @@ def count_codes(
     """
     joint = kernel("joint")
     n = tree_a.n
+    (codes_a, values_a), (codes_b, values_b) = coded_a, coded_b
     weights = np.ones(n, np.int64) if weights is None else weights
     shape = (len(values_a), len(values_b))
     small = shape[0] * shape[1] <= whole
     table = np.zeros(shape if small else (0, 0), np.int64)
 
-    def count(cells: npt.NDArray[np.int32], counts: Ints) -> int:
+    def count(cells: Ints32, counts: Ints) -> int:
         found: int = joint.count_merges(
             tree_a.children,
             tree_a.sizes,
@@ -158,29 +156,13 @@ def count_codes(
 
     room = count(np.empty((0, 2), np.int32), np.empty(0, np.int64))
     if small:
-        return _from_table(table, values_a, values_b)
+        return JointTable.of(table, values_a, values_b)
     cells, counts = np.empty((room, 2), np.int32), np.empty(room, np.int64)
     count(cells, counts)
     return JointTable(*_sorted_by_row(cells, counts), values_a, values_b)
 
 
-def table_of_counts(table: npt.NDArray[np.int32] | Ints) -> JointTable:
-    """Take a whole table as it is, its rows and columns standing for their own numbers."""
-    return _from_table(table.astype(np.int64), np.arange(table.shape[0]), np.arange(table.shape[1]))
-
-
-def _from_table(
-    table: Ints,
-    values_a: npt.NDArray[Any],
-    values_b: npt.NDArray[Any],
-) -> JointTable:
-    cells = np.argwhere(table).astype(np.int32, order="C")
-    return JointTable(cells, table[table > 0], values_a, values_b)
-
-
-def _sorted_by_row(
-    cells: npt.NDArray[np.int32], counts: Ints
-) -> tuple[npt.NDArray[np.int32], Ints]:
+def _sorted_by_row(cells: Ints32, counts: Ints) -> tuple[Ints32, Ints]:
     order = np.argsort(cells[:, 0], kind="stable")
     return np.ascontiguousarray(cells[order]), counts[order]
 
@@ -191,7 +173,7 @@ def _count_paths(tree_a: Tree, tree_b: Tree, rows_of_b: Ints, whole: int) -> Joi
     # Items are renumbered by their place in A's leaf order.
     leaves_b = rows_of_b[tree_a.leaf_order]
     place_b = tree_b.starts[leaves_b]
-    item_b = np.argsort(place_b)
+    item_b = inverse(place_b)
     depths_a = tree_a.depths[tree_a.leaf_order]
     depths_b = tree_b.depths[leaves_b]
     splits = [tree.depths[n:][tree.boundaries] for tree in (tree_a, tree_b)]

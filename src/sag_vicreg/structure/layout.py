@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sag_vicreg.structure.arrays import Floats, Ints
+from sag_vicreg.structure.arrays import Floats, Ints, inverse
 from sag_vicreg.structure.tree import Tree
 
 
@@ -43,9 +43,7 @@ def dendrogram(tree: Tree, *, order: Ints | None = None, top: int = 60) -> Dendr
     """
     order = tree.leaf_order if order is None else order
     n, m = tree.n, min(top, tree.n - 1)
-    place = np.empty(n, np.int64)
-    place[order] = np.arange(n)
-    begins: list[int] = place.tolist()
+    begins: list[int] = inverse(order).tolist()
     for one, other in tree.children.tolist():
         begins.append(min(begins[one], begins[other]))
     first = np.array(begins)

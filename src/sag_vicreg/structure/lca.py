@@ -1,14 +1,13 @@
 """LCA similarity: whether two trees agree on which pairs meet low and which meet high."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sag_vicreg.errors import InputError
-from sag_vicreg.structure.arrays import Ints
+from sag_vicreg.structure.arrays import Array, Ints
 from sag_vicreg.structure.joint import JointTable, check_lca, joint_table
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.points import near_one
@@ -53,66 +52,48 @@ def lca_similarity(tree_a: Tree, tree_b: Tree, *, lca: str = "level") -> LCASimi
 def similarity_of(table: JointTable) -> LCASimilarity:
     """Take all three correlations from the joint table."""
     marginals = _marginals(table)
-    rank_a, rank_b = (_double_mid_ranks(marginal) for marginal in marginals)
+    # Twice the mean rank of each value's pairs, a whole number.
+    ranks = [2 * np.cumsum(counts) - counts + 1 for counts in marginals]
     whole = table.values_a.dtype.kind == "i"
     return LCASimilarity(
         pearson=(_whole_pearson if whole else _real_pearson)(
-            table, table.values_a, table.values_b, *marginals
+            table, [table.values_a, table.values_b], marginals
         ),
-        spearman=_whole_pearson(table, rank_a, rank_b, *marginals),
+        spearman=_whole_pearson(table, ranks, marginals),
         kendall=kendall(table),
     )
 
 
 def _marginals(table: JointTable) -> list[Ints]:
-    marginals = [np.zeros(len(values), np.int64) for values in (table.values_a, table.values_b)]
-    for side, marginal in enumerate(marginals):
-        np.add.at(marginal, table.cells[:, side], table.counts)
-    return marginals
+    """Count the pairs of each value, in floats, which hold their numbers exactly."""
+    return [
+        np.bincount(cells, table.counts, minlength=len(values)).astype(np.int64)
+        for cells, values in zip(table.cells.T, (table.values_a, table.values_b), strict=True)
+    ]
 
 
-def _double_mid_ranks(counts: Ints) -> Ints:
-    """Twice the mean rank of each value's pairs, a whole number."""
-    return 2 * (np.cumsum(counts) - counts) + counts + 1
-
-
-def _whole_pearson(
-    table: JointTable,
-    values_a: npt.NDArray[Any],
-    values_b: npt.NDArray[Any],
-    counts_a: Ints,
-    counts_b: Ints,
-) -> float:
+def _whole_pearson(table: JointTable, values: Sequence[Array], marginals: Sequence[Ints]) -> float:
     """Pearson's r of whole numbers; nothing is rounded before the last division."""
-    ranks = kernel("ranks")
-    low, high = np.zeros(len(values_a), np.int64), np.zeros(len(values_a), np.int64)
-    ranks.row_sums(table.cells, table.counts, values_b, low, high)
-    a, b, n_a, n_b = (column.tolist() for column in (values_a, values_b, counts_a, counts_b))
-    sums = [(h << ranks.LIMB) + rest for h, rest in zip(high.tolist(), low.tolist(), strict=True)]
-    n = sum(n_a)
-    mean_a = sum(x * c for x, c in zip(a, n_a, strict=True))
-    mean_b = sum(x * c for x, c in zip(b, n_b, strict=True))
-    variance_a = n * sum(x * x * c for x, c in zip(a, n_a, strict=True)) - mean_a**2
-    variance_b = n * sum(x * x * c for x, c in zip(b, n_b, strict=True)) - mean_b**2
-    together = n * sum(x * s for x, s in zip(a, sums, strict=True)) - mean_a * mean_b
-    return _ratio(together, variance_a, variance_b)
+    kernels = kernel("ranks")
+    low, high = np.zeros((2, len(values[0])), np.int64)
+    kernels.row_sums(table.cells, table.counts, values[1], low, high)
+    # Python's own numbers have no largest.
+    a, b, n_a, n_b, low, high = (x.astype(object) for x in (*values, *marginals, low, high))
+    n, sum_a, sum_b = n_a.sum(), a @ n_a, b @ n_b
+    together = n * (a @ ((high << kernels.LIMB) + low)) - sum_a * sum_b
+    return _ratio(together, n * (a * a @ n_a) - sum_a**2, n * (b * b @ n_b) - sum_b**2)
 
 
-def _real_pearson(
-    table: JointTable,
-    values_a: npt.NDArray[Any],
-    values_b: npt.NDArray[Any],
-    counts_a: Ints,
-    counts_b: Ints,
-) -> float:
-    # Heights of any size: a correlation does not see the scale, their squares would.
-    values_a, values_b = near_one(values_a), near_one(values_b)
-    a = values_a - np.average(values_a, weights=counts_a)
-    b = values_b - np.average(values_b, weights=counts_b)
-    products = a[table.cells[:, 0]] * b[table.cells[:, 1]] * table.counts
-    variance_a, variance_b = float((a**2 * counts_a).sum()), float((b**2 * counts_b).sum())
-    _check_variance(variance_a, variance_b)
-    return float(products.sum()) / math.sqrt(variance_a * variance_b)
+def _real_pearson(table: JointTable, values: Sequence[Array], marginals: Sequence[Ints]) -> float:
+    centred, variances = [], []
+    for heights, counts in zip(values, marginals, strict=True):
+        # Heights of any size: a correlation does not see the scale, their squares would.
+        scaled = near_one(heights)
+        centred.append(scaled - np.average(scaled, weights=counts))
+        variances.append(float((centred[-1] ** 2 * counts).sum()))
+    _check_variance(*variances)
+    products = centred[0][table.cells[:, 0]] * centred[1][table.cells[:, 1]] * table.counts
+    return float(products.sum()) / math.sqrt(variances[0] * variances[1])
 
 
 def kendall(table: JointTable) -> float:

@@ -1,10 +1,8 @@
 """What a tree needs and what the machine has, compared before anything is allocated."""
 
-import numpy as np
-import numpy.typing as npt
-
 from sag_vicreg.errors import InputError
 from sag_vicreg.machine import available_bytes
+from sag_vicreg.structure.arrays import Floats
 
 
 def tree_bytes(n: int, d: int, geometry: str) -> int:
@@ -16,7 +14,7 @@ def tree_bytes(n: int, d: int, geometry: str) -> int:
     return vectors + 4 * 128 * n * 8
 
 
-def check_fits(vectors: npt.NDArray[np.float64], geometry: str, *, halves: int = 0) -> None:
+def check_fits(vectors: Floats, geometry: str, *, halves: int = 0) -> None:
     """Refuse the tree of so many rows if it cannot fit; name the geometry that would.
 
     The trees of ``halves`` random halves may stand beside it at the same time.

@@ -5,7 +5,7 @@ clusters. Then every row of the table goes to its cell and there to its nearest 
 become means, up to three times. Sums are formed piece by piece in one order.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -20,7 +20,7 @@ from sag_vicreg.passes import Passes
 from sag_vicreg.structure.arrays import Floats, Ints
 from sag_vicreg.structure.memory import gigabytes
 from sag_vicreg.structure.parallel import Workers, blocks
-from sag_vicreg.structure.table_points import table_points
+from sag_vicreg.structure.table_points import ROWS, points_of_piece, table_points
 
 Labels = npt.NDArray[np.uint16]
 
@@ -33,7 +33,6 @@ GEOMETRIES = ("spherical", "euclidean")
 _MOST_CLUSTERS = 60_000
 # Rows of the sample, as a multiple of the clusters, and rounds of k-means over it.
 _SAMPLE, _ROUNDS = 20, 8
-_ROWS = 4_096
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,28 +117,23 @@ def micro_clusters(
         centres = _first_centres(table, passes, clusters, geometry, seed)
         labels = np.empty(table.rows, np.uint16)
         for _ in range(refinements):
-            sums = np.zeros_like(centres.fine)
-            counts = np.zeros(len(centres.fine), np.int64)
-            squares = 0.0
+            all_sums = _Sums.none(centres.fine)
             task = partial(_step, table=table, centres=centres, geometry=geometry)
             every = passes.map(task, table.pieces, bar=f"clusters of {table.name}")
-            for piece, part in zip(table.pieces, every, strict=True):
-                sums += part.sums
-                counts += part.counts
-                squares += part.squares
-                labels[piece.start : piece.start + piece.rows] = part.labels
-            means = sums / np.maximum(counts, 1)[:, None]
-            fine = np.where(counts[:, None] > 0, means, centres.fine)
-            centres = _Centres(centres.coarse, fine, centres.starts)
+            for piece, (sums, own_labels) in zip(table.pieces, every, strict=True):
+                all_sums.add(sums)
+                labels[piece.start : piece.start + piece.rows] = own_labels
+            centres = replace(centres, fine=all_sums.means(centres.fine))
+    counts, squares = all_sums.counts, all_sums.squares
     kept = counts > 0
     if kept.sum() < 3:
         raise InputError(f"{table.name}: its rows are {kept.sum()} points: a tree needs at least 3")
-    mean = sums.sum(axis=0) / table.rows
+    mean = all_sums.sums.sum(axis=0) / table.rows
     total = squares - table.rows * float(mean @ mean)
-    between = float((counts * np.einsum("ij,ij->i", means, means)).sum())
+    between = float((counts * np.einsum("ij,ij->i", centres.fine, centres.fine)).sum())
     return MicroClusters(
         geometry,
-        means[kept],
+        centres.fine[kept],
         counts[kept],
         (np.cumsum(kept) - 1).astype(np.uint16)[labels],
         (squares - between) / total if total > 0 else 0.0,
@@ -160,37 +154,49 @@ def _check_memory(table: EmbeddingTable, clusters: int, memory: int, threads: in
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _StepSums:
-    """What the rows of one piece add to the clusters."""
+@dataclass(eq=False)
+class _Sums:
+    """What points add up to: by cluster, and their squares in all."""
 
     sums: Floats
     counts: Ints
-    squares: float
-    labels: Labels
+    squares: float = 0.0
+
+    @classmethod
+    def none(cls, centres: Floats) -> "_Sums":
+        """Begin: nothing was added yet."""
+        return cls(np.zeros_like(centres), np.zeros(len(centres), np.int64))
+
+    def count(self, points: Floats, labels: Ints) -> None:
+        """Add points to the sums of their clusters."""
+        order = np.argsort(labels, kind="stable")
+        present, starts = np.unique(labels[order], return_index=True)
+        self.sums[present] += np.add.reduceat(points[order], starts, axis=0)
+        self.counts += np.bincount(labels, minlength=len(self.counts))
+        self.squares += float(np.einsum("ij,ij->", points, points))
+
+    def add(self, other: "_Sums") -> None:
+        """Add what was summed elsewhere."""
+        self.sums += other.sums
+        self.counts += other.counts
+        self.squares += other.squares
+
+    def means(self, centres: Floats) -> Floats:
+        """Return the mean of each cluster; an empty one keeps its centre."""
+        means = self.sums / np.maximum(self.counts, 1)[:, None]
+        return np.where(self.counts[:, None] > 0, means, centres)
 
 
-def _step(piece: Piece, *, table: EmbeddingTable, centres: _Centres, geometry: str) -> _StepSums:
+def _step(
+    piece: Piece, *, table: EmbeddingTable, centres: _Centres, geometry: str
+) -> tuple[_Sums, Labels]:
     """Assign the rows of one piece, and sum them up by cluster."""
-    sums, counts = np.zeros_like(centres.fine), np.zeros(len(centres.fine), np.int64)
-    squares, labels = 0.0, []
-    for first, vectors in table.blocks(piece):
-        for part in blocks(len(vectors), _ROWS):
-            rows = np.arange(first + part.start, first + part.stop)
-            points = table_points(vectors[part], geometry, table, rows)
-            found = centres.assign(points)
-            _add(points, found, sums, counts)
-            squares += float(np.einsum("ij,ij->", points, points))
-            labels.append(found.astype(np.uint16))
-    return _StepSums(sums, counts, squares, np.concatenate(labels))
-
-
-def _add(points: Floats, labels: Ints, sums: Floats, counts: Ints) -> None:
-    """Add points to the sums of their clusters."""
-    order = np.argsort(labels, kind="stable")
-    present, starts = np.unique(labels[order], return_index=True)
-    sums[present] += np.add.reduceat(points[order], starts, axis=0)
-    counts += np.bincount(labels, minlength=len(counts))
+    sums, labels = _Sums.none(centres.fine), []
+    for _, points in points_of_piece(piece, table, geometry):
+        found = centres.assign(points)
+        sums.count(points, found)
+        labels.append(found.astype(np.uint16))
+    return sums, np.concatenate(labels)
 
 
 def _first_centres(
@@ -214,12 +220,11 @@ def _first_centres(
 
 
 def _k_means(points: Floats, k: int, rng: np.random.Generator) -> Floats:
-    """Run some rounds of k-means from random rows; an empty cluster keeps its centre."""
+    """Run some rounds of k-means from random rows."""
     centres = points[np.sort(rng.permutation(len(points))[:k])]
     for _ in range(_ROUNDS):
-        sums, counts = np.zeros_like(centres), np.zeros(len(centres), np.int64)
-        for part in blocks(len(points), _ROWS):
-            _add(points[part], nearest_centre(points[part], centres), sums, counts)
-        known = counts > 0
-        centres[known] = sums[known] / counts[known, None]
+        sums = _Sums.none(centres)
+        for part in blocks(len(points), ROWS):
+            sums.count(points[part], nearest_centre(points[part], centres))
+        centres = sums.means(centres)
     return centres

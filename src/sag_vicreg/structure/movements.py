@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sag_vicreg.structure.arrays import Array, Bools, Floats, Floats32, Ints
 from sag_vicreg.structure.branches import (
     Branch,
     Resolved,
@@ -26,9 +26,7 @@ from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.nearest import is_among, nearest_items
 from sag_vicreg.structure.parallel import Workers, blocks
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Names = Sequence[Any] | npt.NDArray[Any]
+Names = Sequence[Any] | Array
 
 MOVED = 0.1
 """Motion of its own from which an item counts as moved: rounding moves hardly any so far."""
@@ -102,7 +100,7 @@ class Movements:
     flow: Flow
 
     @property
-    def moved(self) -> npt.NDArray[np.bool_]:
+    def moved(self) -> Bools:
         """Whether each item moved: by more than 0.1 of its own."""
         return self.motion > MOVED
 
@@ -246,9 +244,7 @@ def branches_of(forest: Forest) -> tuple[Branch, ...]:
     return as_branches(found.take(partition(found.members)), forest)
 
 
-def _moments(
-    averages: PairAverages, partners: int
-) -> tuple[Ints, npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+def _moments(averages: PairAverages, partners: int) -> tuple[Ints, Floats32, Floats32]:
     """Sum up each item's row; return also what the trees of both sets say of pairs of partners."""
     found = kernel("movements")
     n = averages.a.n
@@ -289,12 +285,9 @@ def _corrected(moments: Ints) -> tuple[Floats, Floats]:
 
 def _flow(old: Resolved, new: Resolved, forest_a: Forest, forest_b: Forest) -> Flow:
     shown = [each.take(partition(each.members)) for each in (old, new)]
-    places = []
-    for each in shown:
-        place = np.full(each.members.shape[1], len(each.members))
-        for k, members in enumerate(each.members):
-            place[members] = k
-        places.append(place)
-    counts = np.zeros([len(each.members) + 1 for each in shown], np.int64)
-    np.add.at(counts, (places[0], places[1]), 1)
-    return Flow(as_branches(shown[0], forest_a, forest_b), as_branches(shown[1], forest_b), counts)
+    one, other = (
+        np.vstack([each.members, ~each.members.any(axis=0)]).astype(np.int64) for each in shown
+    )
+    return Flow(
+        as_branches(shown[0], forest_a, forest_b), as_branches(shown[1], forest_b), one @ other.T
+    )

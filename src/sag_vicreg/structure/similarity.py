@@ -1,7 +1,7 @@
 """The five numbers of a comparison, and how far chance moves them."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from sag_vicreg.errors import InputError
 from sag_vicreg.progress import track
 from sag_vicreg.scores import LCA, PAPERS_FIVE, Spread
-from sag_vicreg.structure.arrays import Floats, Ints
+from sag_vicreg.structure.arrays import Floats, Ints, inverse
 from sag_vicreg.structure.cophenetic import (
     CopheneticSimilarity,
     cophenetic_correlations,
@@ -17,7 +17,7 @@ from sag_vicreg.structure.cophenetic import (
 )
 from sag_vicreg.structure.joint import joint_table
 from sag_vicreg.structure.lca import LCASimilarity, lca_similarity, similarity_of
-from sag_vicreg.structure.parallel import Workers
+from sag_vicreg.structure.parallel import Workers, blocks
 from sag_vicreg.structure.tree import Tree
 from sag_vicreg.structure.ward import tree_of_points
 
@@ -87,23 +87,18 @@ def permutation_p_values(
     rng = np.random.default_rng(seed)
     reached = np.zeros(len(PAPERS_FIVE), np.int64)
 
-    def lca_numbers(rows: Ints) -> tuple[float, float, float]:
-        found = similarity_of(joint_table(tree_a, tree_b, lca, rows_of_b=rows))
-        return found.pearson, found.spearman, found.kendall
+    def lca_numbers(rows: Ints) -> tuple[float, ...]:
+        return astuple(similarity_of(joint_table(tree_a, tree_b, lca, rows_of_b=rows)))
 
-    batches = [
-        range(first, min(first + _TOGETHER, permutations))
-        for first in range(0, permutations, _TOGETHER)
-    ]
     with Workers() as workers:
+        batches = blocks(permutations, _TOGETHER)
         for batch in _tracked(batches, "permutations", tree_a.n * permutations):
-            orders = [rng.permutation(tree_a.n) for _ in batch]
-            inverses = [np.argsort(order) for order in orders]
+            orders = [rng.permutation(tree_a.n) for _ in range(batch.start, batch.stop)]
             permuted = np.column_stack(
                 [
                     np.array(workers.map(lca_numbers, orders)),
                     cophenetic_correlations(tree_a, tree_b, orders),
-                    cophenetic_correlations(tree_b, tree_a, inverses),
+                    cophenetic_correlations(tree_b, tree_a, [inverse(order) for order in orders]),
                 ]
             )
             # Equal scores that rounding tells apart count as reached.
@@ -112,20 +107,17 @@ def permutation_p_values(
 
 
 def score_half_samples(
-    tree_a: Tree, tree_b: Tree, *, lca: str, count: int, seed: int
+    a: Floats, b: Floats, geometry: str, *, lca: str, count: int, seed: int
 ) -> HalfSamples:
-    """Compare random halves of the rows, with their trees built anew."""
-    n, geometry = tree_a.n, tree_a.geometry
-    points = tree_a.points, tree_b.points
-    if geometry is None or points[0] is None or points[1] is None:
-        raise InputError("the tree holds no points: build it with ward_tree to have half-samples")
+    """Compare random halves of two sets of points, with their trees built anew."""
+    n = len(a)
     rng = np.random.default_rng([seed, 1])  # another stream than the permutations'
     found = []
     for number in _tracked(range(count), "half-samples", n * count):
         rows = np.sort(rng.choice(n, n // 2, replace=False))
-        half = [tree_of_points(x[rows], geometry) for x in points if x is not None]
+        one, other = (tree_of_points(points[rows], geometry) for points in (a, b))
         try:
-            found.append(score_trees(half[0], half[1], lca=lca).values())
+            found.append(score_trees(one, other, lca=lca).values())
         except InputError as error:
             raise InputError(
                 f"half-sample {number + 1} of {count}: {error}; leave half-samples out"

@@ -1,17 +1,31 @@
 """Rows of a table as points of a geometry, block by block."""
 
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from sag_vicreg.artifacts import EmbeddingTable
+from sag_vicreg.artifacts.table_files import Piece
 from sag_vicreg.errors import InputError
-from sag_vicreg.structure.arrays import Floats, Ints
+from sag_vicreg.structure.arrays import Array, Floats, Ints
+from sag_vicreg.structure.parallel import blocks
+
+# Rows that are points at the same time.
+ROWS = 4_096
+
+
+def points_of_piece(
+    piece: Piece, table: EmbeddingTable, geometry: str, *, most: int = ROWS
+) -> Iterator[tuple[Ints, Floats]]:
+    """Yield the points of a piece, ``most`` of them at a time, each with its row's number."""
+    for first, vectors in table.blocks(piece):
+        for part in blocks(len(vectors), most):
+            rows = np.arange(first + part.start, first + part.stop)
+            yield rows, table_points(vectors[part], geometry, table, rows)
 
 
 def table_points(
-    vectors: npt.NDArray[Any], geometry: str, table: EmbeddingTable, rows: Ints | None = None
+    vectors: Array, geometry: str, table: EmbeddingTable, rows: Ints | None = None
 ) -> Floats:
     """Return vectors as they are, or at length 1.
 

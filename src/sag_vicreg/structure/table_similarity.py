@@ -3,8 +3,7 @@
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,35 +11,34 @@ from sag_vicreg.artifacts import EmbeddingTable
 from sag_vicreg.artifacts.table_samples import check_lengths
 from sag_vicreg.errors import InputError
 from sag_vicreg.passes import Passes
-from sag_vicreg.scores import without_nan
 from sag_vicreg.structure.anchor_neighbors import NEIGHBORS, neighbors_shared
 from sag_vicreg.structure.anchored_forest import anchored_forests, part_of_forest
 from sag_vicreg.structure.anchors import AnchorPlan, choose_from_both
+from sag_vicreg.structure.corrected import corrected_score
 from sag_vicreg.structure.forest import Forest, check_forest
-from sag_vicreg.structure.forest_similarity import ScaleSimilarity, similarity_by_scale
-from sag_vicreg.structure.forest_tables import WITHIN_A, WITHIN_B, PairAverages, tabulate
+from sag_vicreg.structure.forest_similarity import ForestScores, ScaleSimilarity, scores_of
+from sag_vicreg.structure.forest_tables import PairAverages, tabulate
 from sag_vicreg.structure.points import check_geometry
 
 
 @dataclass(frozen=True)
-class TableSimilarity:
-    """What :func:`compare_tables` found.
+class TableSimilarity(ForestScores):
+    """What :func:`compare_tables` found: means over sets of anchors.
 
     Attributes
     ----------
     spearman, pearson : float
-        Corrected forest similarity, the mean over sets of anchors: 1 where nothing that matters
-        changed, 0 for unrelated tables.
+        Corrected forest similarity: 1 where nothing that matters changed, 0 for unrelated tables.
+    reliability : (float, float)
+        Spearman correlation of the two groups of trees of each table.
+    by_scale : tuple of ScaleSimilarity
+        From the closest pairs to half of all.
     interval : (float, float)
         95 percent, of ``spearman``, for other anchors and other trees: Student's t of the sets.
     error : float
         Standard error of ``spearman``, from the spread of the sets.
     by_set : tuple of float
         ``spearman`` of each set of anchors.
-    reliability : (float, float)
-        Spearman correlation of the two groups of trees of each table.
-    by_scale : tuple of ScaleSimilarity
-        From the closest pairs to half of all.
     neighbors_shared, neighbors_error : float
         Mean share of anchors' ``neighbors`` nearest items, among all rows, that both tables name;
         and its standard error, for other anchors.
@@ -51,13 +49,9 @@ class TableSimilarity:
         Rows of the tables, and what was done.
     """
 
-    spearman: float
-    pearson: float
     interval: tuple[float, float]
     error: float
     by_set: tuple[float, ...]
-    reliability: tuple[float, float]
-    by_scale: tuple[ScaleSimilarity, ...]
     neighbors_shared: float
     neighbors_error: float
     neighbors: int
@@ -73,10 +67,6 @@ class TableSimilarity:
     seed: int
     matched_by: str
     seconds: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold; None stands for NaN."""
-        return without_nan(asdict(self))
 
 
 def compare_tables(
@@ -118,6 +108,8 @@ def compare_tables(
     >>> s = compare_tables(open_table("old/"), open_table("new/"))  # doctest: +SKIP
     >>> s.spearman, s.interval  # doctest: +SKIP
     """
+    from scipy.stats import t as student
+
     start = time.perf_counter()
     check_geometry(geometry)
     check_forest(trees=trees, distance=distance)
@@ -134,22 +126,26 @@ def compare_tables(
         anchored_forests(table, of, passes, geometry=geometry, distance=distance, memory=memory)
         for table, of in zip((a, b), chosen, strict=True)
     ]
-    found = [_Scores.of(one, other) for one, other in zip(*forests, strict=True)]
+    pairs = list(zip(*forests, strict=True))
+    found = [_scores(one, other) for one, other in pairs]
     spearman = np.array([each.spearman for each in found])
     error = float(spearman.std(ddof=1)) / math.sqrt(sets)
-    mean, reach = float(spearman.mean()), _student(sets - 1) * error
-    halved = [score for one, other in zip(*forests, strict=True) for score in _halved(one, other)]
+    mean, reach = float(spearman.mean()), float(student.ppf(0.975, sets - 1)) * error
+    reliability = np.mean([each.reliability for each in found], axis=0)
+    half = anchors // 2
+    halved = [
+        corrected_score(*(part_of_forest(forest, first, first + half) for forest in pair))
+        for pair in pairs
+        for first in (0, half)
+    ]
     return TableSimilarity(
         spearman=mean,
         pearson=float(np.mean([each.pearson for each in found])),
+        reliability=(float(reliability[0]), float(reliability[1])),
+        by_scale=_mean_by_scale([each.by_scale for each in found]),
         interval=(mean - reach, mean + reach),
         error=error,
         by_set=tuple(spearman.tolist()),
-        reliability=(
-            float(np.mean([each.reliability[0] for each in found])),
-            float(np.mean([each.reliability[1] for each in found])),
-        ),
-        by_scale=_mean_by_scale([each.by_scale for each in found]),
         neighbors_shared=shared[0],
         neighbors_error=shared[1],
         neighbors=NEIGHBORS,
@@ -168,43 +164,12 @@ def compare_tables(
     )
 
 
-@dataclass(frozen=True)
-class _Scores:
-    """What one set of anchors says."""
-
-    spearman: float
-    pearson: float
-    reliability: tuple[float, float]
-    by_scale: tuple[ScaleSimilarity, ...]
-
-    @classmethod
-    def of(cls, one: Forest, other: Forest) -> "_Scores":
-        averages = PairAverages(one, other)
-        bins = averages.bins()
-        tables = tabulate(averages, bins)
-        ranks = tables.spearman()
-        if np.isnan(ranks).any():
-            side = "first" if np.isnan(ranks[WITHIN_A]) else "second"
-            raise InputError(
-                f"all pairs meet alike in the trees of the {side} table: there is no similarity"
-            )
-        spearman, pearson = tables.corrected()
-        return cls(
-            spearman,
-            pearson,
-            (float(ranks[WITHIN_A]), float(ranks[WITHIN_B])),
-            similarity_by_scale(tables, bins, one),
-        )
-
-
-def _halved(one: Forest, other: Forest) -> list[float]:
-    """Score the pairs within each half of the anchors."""
-    found = []
-    half = one.n // 2
-    for first, stop in ((0, half), (half, 2 * half)):
-        averages = PairAverages(*(part_of_forest(each, first, stop) for each in (one, other)))
-        found.append(tabulate(averages, averages.bins(), plain=False).corrected()[0])
-    return found
+def _scores(one: Forest, other: Forest) -> ForestScores:
+    """Score one set of anchors."""
+    averages = PairAverages(one, other)
+    bins = averages.bins()
+    tables = tabulate(averages, bins)
+    return scores_of(tables, tables.spearman(), bins, one, what="table")
 
 
 def _mean_by_scale(found: Sequence[tuple[ScaleSimilarity, ...]]) -> tuple[ScaleSimilarity, ...]:
@@ -222,9 +187,3 @@ def _mean_by_scale(found: Sequence[tuple[ScaleSimilarity, ...]]) -> tuple[ScaleS
             )
         )
     return tuple(scales)
-
-
-def _student(freedom: int) -> float:
-    from scipy.stats import t
-
-    return float(t.ppf(0.975, freedom))

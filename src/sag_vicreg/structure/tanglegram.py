@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sag_vicreg.structure.arrays import Ints
+from sag_vicreg.structure.arrays import Ints, inverse
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.tree import Tree
 
@@ -32,38 +32,29 @@ def untangle(tree_a: Tree, tree_b: Tree) -> Tanglegram:
     and all together are the optimum (Dwyer and Schreiber, 2004). The trees take turns until neither
     gains; both together are NP-hard, so this is a local optimum, reached from two starts.
     """
-    starts = [(tree_a.leaf_order, tree_b.leaf_order)]
-    starts.append((tree_a.leaf_order, turned(tree_b, leaf_places(tree_a.leaf_order))[0]))
-    best: tuple[int, Ints, Ints] | None = None
-    for order_a, order_b in starts:
-        crossings = None
-        for _ in range(_SWEEPS):
-            order_a, _ = turned(tree_a, leaf_places(order_b))
-            order_b, left = turned(tree_b, leaf_places(order_a))
-            if left == crossings:
-                break
-            crossings = left
-        assert crossings is not None
-        if best is None or crossings < best[0]:
-            best = crossings, order_a, order_b
-    assert best is not None
-    crossings, order_a, order_b = best
+    starts = tree_b.leaf_order, turned(tree_b, inverse(tree_a.leaf_order))[0]
+    found = [_take_turns(tree_a, tree_b, order_b) for order_b in starts]
+    return min(found, key=lambda each: each.crossings)
+
+
+def _take_turns(tree_a: Tree, tree_b: Tree, order_b: Ints) -> Tanglegram:
+    """Turn the branches of one tree, then of the other, until nothing is gained."""
+    before, crossings = -1, -1
+    for _ in range(_SWEEPS):
+        order_a, _ = turned(tree_a, inverse(order_b))
+        order_b, crossings = turned(tree_b, inverse(order_a))
+        if crossings == before:
+            break
+        before = crossings
     return Tanglegram(order_a, order_b, crossings, entanglement(order_a, order_b))
 
 
 def entanglement(order_a: Ints, order_b: Ints) -> float:
     """Measure how far equal leaves lie apart in two orders: 0 for none, 1 for one reversed."""
     n = len(order_a)
-    apart = np.abs(leaf_places(order_a) - leaf_places(order_b)) ** 1.5
+    apart = np.abs(inverse(order_a) - inverse(order_b)) ** 1.5
     worst = np.abs(np.arange(n) - np.arange(n)[::-1]) ** 1.5
     return float(apart.sum() / worst.sum())
-
-
-def leaf_places(order: Ints) -> Ints:
-    """Return where in an order each leaf stands."""
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
-    return places
 
 
 def turned(tree: Tree, places: Ints) -> tuple[Ints, int]:

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from sag_vicreg.errors import InputError
-from sag_vicreg.structure.arrays import Floats, Ints
+from sag_vicreg.structure.arrays import Floats, Ints, inverse
 from sag_vicreg.structure.kernels import kernel
 
 
@@ -52,6 +52,13 @@ class Tree:
         return len(self.linkage) + 1
 
     @property
+    def known_points(self) -> Floats:
+        """The points; a tree that was built without is refused."""
+        if self.points is None:
+            raise InputError("the tree holds no points: build it with ward_tree to have distances")
+        return self.points
+
+    @property
     def heights(self) -> Floats:
         """Height of each merge, ascending."""
         return self.linkage[:, 2]
@@ -95,9 +102,7 @@ class Tree:
     @cached_property
     def leaf_order(self) -> Ints:
         """Leaves from left to right, as SciPy's ``leaves_list``."""
-        order = np.empty(self.n, np.int64)
-        order[self.starts[: self.n]] = np.arange(self.n)
-        return order
+        return inverse(self.starts[: self.n])
 
     @cached_property
     def boundaries(self) -> Ints:
@@ -105,9 +110,14 @@ class Tree:
 
         The lowest common ancestor of two leaves is the last merge on the boundaries between them.
         """
-        split = np.empty(self.n - 1, np.int64)
-        split[self.starts[self.children[:, 1]] - 1] = np.arange(self.n - 1)
-        return split
+        return inverse(self.starts[self.children[:, 1]] - 1)
+
+    def under(self, counts: Ints) -> Ints:
+        """Sum what is counted of each leaf, the first axis, over the leaves under each node."""
+        upto = np.zeros((self.n + 1, *counts.shape[1:]), np.int64)
+        np.cumsum(counts[self.leaf_order], axis=0, out=upto[1:])
+        sums: Ints = upto[self.starts + self.sizes] - upto[self.starts]
+        return sums
 
     @property
     def pair_counts(self) -> Ints:

@@ -5,9 +5,9 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sag_vicreg.progress import progress_bar
+from sag_vicreg.structure.arrays import Floats, Ints
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.memory import check_fits
 from sag_vicreg.structure.merges import Merges
@@ -51,7 +51,7 @@ def ward_tree(a: Any, *, geometry: str = "cosine", name: str = "embeddings") -> 
     return tree_of_points(as_points(vectors, geometry, name), geometry)
 
 
-def tree_of_points(points: npt.NDArray[np.float64], geometry: str) -> Tree:
+def tree_of_points(points: Floats, geometry: str) -> Tree:
     """Build the tree of points already checked and normalised."""
     shown = progress_bar("merges", len(points) - 1) if len(points) > LONG else nullcontext()
     with Workers(len(points)) as workers, shown as advance:
@@ -59,7 +59,7 @@ def tree_of_points(points: npt.NDArray[np.float64], geometry: str) -> Tree:
 
 
 def grow_tree(
-    points: npt.NDArray[np.float64],
+    points: Floats,
     geometry: str,
     workers: Workers,
     merges: Merges | None = None,
@@ -73,7 +73,7 @@ def grow_tree(
     return Tree(merges.linkage(), geometry, points, merges.ties)
 
 
-def trees_of_parts(whole: npt.NDArray[np.float64], parts: npt.NDArray[np.int64]) -> Iterator[Tree]:
+def trees_of_parts(whole: Floats, parts: Ints) -> Iterator[Tree]:
     """Build the cosine tree of some points at a time, on one thread.
 
     ``whole`` is the triangle of all points, each row of ``parts`` names some in ascending order.

@@ -1,9 +1,8 @@
 """Ward's method on cosine distances, through one packed triangle of the distance matrix."""
 
 import numpy as np
-import numpy.typing as npt
 
-from sag_vicreg.structure.arrays import Floats, Ints
+from sag_vicreg.structure.arrays import Bools, Floats, Ints
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.merges import Merges
 from sag_vicreg.structure.parallel import LONG, Workers, blocks
@@ -73,9 +72,7 @@ def ward_of_triangle(triangle: Floats, workers: Workers, merges: Merges) -> None
     merges.add(first, other, heights, ties)
 
 
-def _nearest(
-    triangle: Floats, alive: npt.NDArray[np.bool_], workers: Workers
-) -> tuple[Floats, Floats, Ints]:
+def _nearest(triangle: Floats, alive: Bools, workers: Workers) -> tuple[Floats, Floats, Ints]:
     packed = kernel("packed")
     n = len(alive)
     found = (
@@ -97,7 +94,7 @@ def _nearest(
 
 def _merge(
     triangle: Floats,
-    alive: npt.NDArray[np.bool_],
+    alive: Bools,
     sizes: Floats,
     left: Ints,
     right: Ints,
@@ -118,7 +115,7 @@ def _merge(
 
 
 def _compact(
-    triangle: Floats, sizes: Floats, points: Ints, alive: npt.NDArray[np.bool_]
-) -> tuple[Floats, Ints, npt.NDArray[np.bool_]]:
+    triangle: Floats, sizes: Floats, points: Ints, alive: Bools
+) -> tuple[Floats, Ints, Bools]:
     kernel("packed").compact(triangle, np.flatnonzero(alive), triangle)
     return sizes[alive], points[alive], alive[alive]
