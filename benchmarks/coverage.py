@@ -202,8 +202,7 @@ def _without_pairs(averages: PairAverages, kept: Sequence[Ints]) -> list[float]:
     scores = []
     for items in kept:
         tables = PairTables(plain=False)
-        sums_a, sums_b, counts = (x[:, items[:, None], items].copy() for x in whole)
-        tables.count((sums_a, sums_b, counts), 0, bins)
+        tables.count(np.ascontiguousarray(whole[:, :, items[:, None], items]), 0, bins)
         scores.append(tables.corrected()[0])
     return scores
 

@@ -4,9 +4,7 @@ Every tree is of a uniform random sample of the table, so the number of rows ent
 reading them. A pair of anchors is in every tree, so its average settles after a few.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 
@@ -22,7 +20,7 @@ from sag_vicreg.structure.arrays import Array, Ints, Ints32
 from sag_vicreg.structure.forest import Forest, merge_values
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.memory import gigabytes, tree_bytes
-from sag_vicreg.structure.parallel import OneThread, Workers
+from sag_vicreg.structure.parallel import OneThread, Workers, blocks
 from sag_vicreg.structure.points import as_points
 from sag_vicreg.structure.ward import grow_tree
 
@@ -100,7 +98,7 @@ def _pruned(order: Ints32, value: Ints32, first: int, stop: int) -> tuple[Ints32
     return leaves[:n].astype(np.int32) - first, above[: n - 1]
 
 
-def _items(chosen: Chosen, splits: list[int]) -> Ints:
+def _items(chosen: Chosen, splits: range) -> Ints:
     """Return the items that some splits need, ascending."""
     sets = np.unique(np.array(splits) % chosen.plan.sets)
     return np.unique(
@@ -110,13 +108,11 @@ def _items(chosen: Chosen, splits: list[int]) -> Ints:
 
 def _groups(
     table: EmbeddingTable, chosen: Chosen, geometry: str, memory: int | None, threads: int
-) -> Iterator[list[int]]:
+) -> list[range]:
     """Cut the splits into groups whose rows fit into the memory at once."""
     plan = chosen.plan
-    every = list(range(plan.splits))
     if memory is None:
-        yield every
-        return
+        return [range(plan.splits)]
     work = max(
         threads * tree_bytes(plan.leaves, table.dimensions, geometry),
         (threads + 2) * BLOCK_COPIES * BLOCK_BYTES,
@@ -131,6 +127,4 @@ def _groups(
             f"a memory of {gigabytes(memory)} is too small for trees of {plan.leaves:,} leaves: "
             f"give at least {gigabytes(memory - room + one)}, or take fewer leaves"
         )
-    remaining = iter(every)
-    while group := list(islice(remaining, fitting)):
-        yield group
+    return [range(plan.splits)[part] for part in blocks(plan.splits, fitting)]

@@ -18,7 +18,7 @@ from sag_vicreg.artifacts.table_files import Piece
 from sag_vicreg.errors import InputError
 from sag_vicreg.passes import Passes
 from sag_vicreg.structure.arrays import Ints
-from sag_vicreg.structure.forest import FEWEST_ROWS, check_forest
+from sag_vicreg.structure.forest import FEWEST_ROWS
 
 Candidates = tuple[Hashes, Hashes, Ints]
 """Of some rows: rank in an order, key, and number in the table."""
@@ -51,7 +51,6 @@ class AnchorPlan:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_forest(trees=self.trees, distance="size")
         if self.sets < 2:
             raise InputError(f"{self.sets} set of anchors: an error needs at least 2")
         if self.anchors < FEWEST_ROWS:
@@ -94,12 +93,10 @@ class AnchorPlan:
         ]
         return found
 
-    def needed(self, order: int) -> int:
-        """Return how many ids are taken from the start of an order."""
-        splits = len(self.orders[order])
-        if order:
-            return splits * self.per_chunk
-        return self.sets * self.anchors + splits * self.per_split
+    def chunks(self, order: int) -> range:
+        """Return where in an order the ids of its splits begin; those of the anchors come first."""
+        first, step = (0, self.per_chunk) if order else (self.sets * self.anchors, self.per_split)
+        return range(first, first + len(self.orders[order]) * step, step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +125,8 @@ class Chosen:
         """Yield set, number within the set, and items, anchors first, of a split's two trees."""
         which, place = split % self.plan.sets, split // self.plan.sets
         for side in (0, 1):
-            items = np.concatenate([self.anchors[which], self.others[split, side]])
-            yield which, 2 * place + side, items
+            others = self.others[split, side]
+            yield which, 2 * place + side, np.concatenate([self.anchors[which], others])
 
 
 def choose(
@@ -154,8 +151,7 @@ def _pass_over_ids(
     for piece, (near, hashes) in zip(table.pieces, every, strict=True):
         found.append(near)
         if partitions is not None:
-            rows = np.arange(piece.start, piece.start + piece.rows)
-            partitions.add(hashes[0], hashes[1], rows)
+            partitions.add(*hashes, np.arange(piece.start, piece.start + piece.rows))
     return found
 
 
@@ -166,7 +162,7 @@ def _arrange(plan: AnchorPlan, found: list[list[Candidates]]) -> Chosen:
         ranks, keys, rows = (
             np.concatenate(column) for column in zip(*(part[order] for part in found), strict=True)
         )
-        lowest = np.lexsort((keys, ranks))[: plan.needed(order)]
+        lowest = np.lexsort((keys, ranks))[: plan.chunks(order).stop]
         taken.append((keys[lowest], rows[lowest]))
     keys, first = np.unique(np.concatenate([keys for keys, _ in taken]), return_index=True)
     rows = np.concatenate([rows for _, rows in taken])[first]
@@ -174,30 +170,26 @@ def _arrange(plan: AnchorPlan, found: list[list[Candidates]]) -> Chosen:
     anchors = places[0][: plan.sets * plan.anchors].reshape(plan.sets, plan.anchors)
     others = np.empty((plan.splits, 2, plan.leaves - plan.anchors), np.int64)
     for order, splits in enumerate(plan.orders):
-        start = plan.sets * plan.anchors if order == 0 else 0
-        step = plan.per_chunk if order else plan.per_split
-        for split in splits:
-            chunk = places[order][start : start + step]
-            if order:
-                chunk = chunk[~np.isin(chunk, anchors[split % plan.sets])][: plan.per_split]
-            others[split] = chunk.reshape(2, -1)
-            start += step
+        chunks = plan.chunks(order)
+        for split, start in zip(splits, chunks, strict=True):
+            chunk = places[order][start : start + chunks.step]
+            chunk = chunk[~np.isin(chunk, anchors[split % plan.sets])]
+            others[split] = chunk[: plan.per_split].reshape(2, -1)
     return Chosen(plan, keys, rows, anchors, others)
 
 
 def _candidates(
     piece: Piece, *, table: EmbeddingTable, plan: AnchorPlan, by_position: bool
-) -> tuple[list[Candidates], tuple[Hashes, ...]]:
+) -> tuple[list[Candidates], tuple[Hashes, Hashes]]:
     """Return, for each order, rank, key and row of what may be among its first; and all hashes."""
-    hashes = table.hashes(piece, by_position=by_position, seeds=(0, 1))
-    keys = hashes[0]
+    keys, second = table.hashes(piece, by_position=by_position, seeds=(0, 1))
     rows = np.arange(piece.start, piece.start + piece.rows)
     found = []
     for order in range(len(plan.orders)):
         ranks = hash_again(keys, seed=plan.seed * 1_000 + order)
-        near = ranks <= limit_of_first(plan.needed(order), plan.rows)
+        near = ranks <= limit_of_first(plan.chunks(order).stop, plan.rows)
         found.append((ranks[near], keys[near], rows[near]))
-    return found, hashes
+    return found, (keys, second)
 
 
 def choose_from_both(

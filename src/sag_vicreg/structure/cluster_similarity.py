@@ -118,8 +118,7 @@ def compare_clusters(
         )
         for table in (a, b)
     )
-    counts = contingency(a, b, one, other, passes)
-    found = similarity_of(pair_table(counts, one, other))
+    found = similarity_of(pair_table(contingency(a, b, one, other, passes), one, other))
     return ClusterSimilarity(
         **asdict(found),
         within=(one.within, other.within),

@@ -75,8 +75,7 @@ class Context:
 def context(tree_a: Tree, tree_b: Tree) -> Context:
     """Compute all companions for two trees built by :func:`~sag_vicreg.structure.ward_tree`."""
     a, b = tree_a.known_points, tree_b.known_points
-    cuts = [k for k in _CUTS if k < tree_a.n]
-    agreement = {k: fowlkes_mallows(tree_a, tree_b, k) for k in cuts}
+    agreement = {k: fowlkes_mallows(tree_a, tree_b, k) for k in _CUTS if k < tree_a.n}
     return Context(
         rsa=rsa(a, b) if tree_a.n <= RSA_ROWS else None,
         entanglement=untangle(tree_a, tree_b).entanglement,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sag_vicreg.errors import unknown_name
-from sag_vicreg.scores import COPHENETIC, FOREST, PAPERS_FIVE, measure_of
+from sag_vicreg.scores import COPHENETIC, FOREST, PAPERS_FIVE, measure_of, without_nan
 from sag_vicreg.structure.arrays import Floats
 from sag_vicreg.structure.forest import Forest
 from sag_vicreg.structure.forest_similarity import ForestSimilarity
@@ -136,13 +136,11 @@ class Comparisons:
 
     def to_dict(self) -> dict[str, Any]:
         """Return every matrix, and every pair in full."""
-        matrices = {score: self.matrix(score) for score in MATRIX_SCORES}
         return {
             "names": list(self.names),
-            "matrices": {
-                score: [[None if math.isnan(value) else value for value in row] for row in matrix]
-                for score, matrix in ((name, table.tolist()) for name, table in matrices.items())
-            },
+            "matrices": without_nan(
+                {score: self.matrix(score).tolist() for score in MATRIX_SCORES}
+            ),
             "pairs": [
                 {"a": self.names[i], "b": self.names[j], **pair.to_dict()}
                 for (i, j), pair in self.pairs.items()

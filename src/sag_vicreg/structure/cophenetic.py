@@ -93,9 +93,8 @@ def _of_half_squares(
     # so the middle term vanishes, and the pairs (i, i) add nothing to the whole.
     with Workers():
         gram = points.T @ points if points.shape[1] <= n else points @ points.T
-    squares = n * float((halves**2).sum()) + float(halves.sum()) ** 2
-    squares += 0.5 * float((gram**2).sum())
-    return cross, total, squares
+    squares = n * (halves**2).sum() + halves.sum() ** 2 + 0.5 * (gram**2).sum()
+    return cross, total, float(squares)
 
 
 def _of_distances(
@@ -115,8 +114,9 @@ def _of_distances(
         return cross, *sums.sum(axis=0).tolist()
 
     with Workers() as workers:
-        bar = "cophenetic" if len(points) > LONG else None
-        parts = workers.map(add, blocks(len(points), _ROWS), bar=bar)
+        parts = workers.map(
+            add, blocks(len(points), _ROWS), bar="cophenetic" if len(points) > LONG else None
+        )
     cross = np.sum([part[0] for part in parts], axis=0).tolist()
     # Every pair was seen from both sides.
     return cross, sum(part[1] for part in parts) / 2, sum(part[2] for part in parts) / 2

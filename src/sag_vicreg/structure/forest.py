@@ -122,20 +122,22 @@ def ward_forest(
     >>> forest.trees, forest.leaves
     (8, 30)
     """
-    check_forest(trees=trees, distance=distance, items=items)
+    check_forest(trees=trees, distance=distance, items=items, seed=seed)
     check_geometry(geometry)
-    if seed < 0:
-        raise InputError(f"seed is {seed}: give 0 or more")
     vectors = as_vectors(a, name)
     if len(vectors) < FEWEST_ROWS:
         raise InputError(f"{name} has {len(vectors)} rows: a forest needs at least {FEWEST_ROWS}")
-    points = as_points(vectors, geometry, name)
     return forests_of_points(
-        [points], geometry, trees=trees, distance=distance, items=items, seed=seed
+        [as_points(vectors, geometry, name)],
+        geometry,
+        trees=trees,
+        distance=distance,
+        items=items,
+        seed=seed,
     )[0]
 
 
-def check_forest(*, trees: int, distance: str, items: int = MOST_ITEMS) -> None:
+def check_forest(*, trees: int, distance: str, items: int = MOST_ITEMS, seed: int = 0) -> None:
     """Refuse options that no sets could satisfy."""
     if trees > _MOST_TREES:
         raise InputError(f"{trees} trees: a forest has at most {_MOST_TREES:,}")
@@ -148,6 +150,8 @@ def check_forest(*, trees: int, distance: str, items: int = MOST_ITEMS) -> None:
         raise unknown_name("forest distance", distance, FOREST_DISTANCES)
     if items < FEWEST_ROWS:
         raise InputError(f"items is {items}: a forest needs at least {FEWEST_ROWS}")
+    if seed < 0:
+        raise InputError(f"seed is {seed}: give 0 or more")
 
 
 def forests_of_points(

@@ -57,7 +57,34 @@ class ScaleSimilarity:
 
 @dataclass(frozen=True)
 class ForestScores:
-    """How alike two forests are.
+    """What the pairs of two forests say, as :class:`ForestSimilarity` explains it."""
+
+    spearman: float
+    pearson: float
+    reliability: tuple[float, float]
+    by_scale: tuple[ScaleSimilarity, ...]
+
+
+@dataclass(frozen=True)
+class CorrectedSimilarity(ForestScores):
+    """The same, how sure ``spearman`` is, and which forests it is of: of sets or of tables."""
+
+    interval: tuple[float, float]
+    error: float
+    n: int
+    leaves: int
+    trees: int
+    distance: str
+    seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold; None stands for NaN."""
+        return without_nan(asdict(self))
+
+
+@dataclass(frozen=True)
+class ForestSimilarity(CorrectedSimilarity):
+    """What :func:`forest_similarity` found.
 
     Attributes
     ----------
@@ -68,31 +95,13 @@ class ForestScores:
         Spearman correlation of the two groups of trees of each set.
     by_scale : tuple of ScaleSimilarity
         From the closest pairs to half of all.
-    """
-
-    spearman: float
-    pearson: float
-    reliability: tuple[float, float]
-    by_scale: tuple[ScaleSimilarity, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold; None stands for NaN."""
-        return without_nan(asdict(self))
-
-
-@dataclass(frozen=True)
-class ForestSimilarity(ForestScores):
-    """What :func:`forest_similarity` found: the scores of :class:`ForestScores`, and these.
-
-    Attributes
-    ----------
     interval : (float, float)
         95 percent, of ``spearman``, for other items from the same source.
+    error : float
+        Monte-Carlo error of ``spearman``: how far other random halves would move it.
     shared : LCASimilarity
         Plain correlations of the averages over all trees. Both sets share the halves and so part
         of their errors; comparable only between forests of as many trees.
-    error : float
-        Monte-Carlo error of ``spearman``: how far other random halves would move it.
     p_value : float or None
         One-sided, items of the second set permuted; None unless asked for.
     n, items, leaves, trees, distance, missing_pairs, seed
@@ -100,17 +109,10 @@ class ForestSimilarity(ForestScores):
         pair, pairs that no tree of one group held, and the seed.
     """
 
-    interval: tuple[float, float]
     shared: LCASimilarity
-    error: float
     p_value: float | None
-    n: int
     items: int
-    leaves: int
-    trees: int
-    distance: str
     missing_pairs: int
-    seed: int
 
     def flat(self) -> dict[str, float]:
         """Return the scores by their keys in :mod:`sag_vicreg.scores`, without those that are NaN.

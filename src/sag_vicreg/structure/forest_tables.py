@@ -20,8 +20,6 @@ from sag_vicreg.structure.parallel import Workers, blocks
 
 Bins = npt.NDArray[np.uint16]
 """Of each code of the six averages, (6, codes)."""
-RowSums = tuple[Ints32, Ints32, Ints32]
-"""Of some items with all: sums over trees in A and in B, and how many trees."""
 
 # (A1, B2), (A2, B1), (A1, A2), (B1, B2), then the plain (A, B).
 WITHIN_A, WITHIN_B, PLAIN = 2, 3, 4
@@ -55,8 +53,11 @@ class PairTables:
         self.moments = np.zeros((5, 5), np.int64)
         self.missing = 0
 
-    def count(self, sums: RowSums, start: int, bins: Bins) -> None:
-        """Count the pairs of the items from ``start`` on, whose sums these are, with later ones."""
+    def count(self, sums: Ints32, start: int, bins: Bins) -> None:
+        """Count the pairs of the items from ``start`` on with later ones.
+
+        ``sums`` are those of their rows, from :class:`PairAverages`.
+        """
         self.missing += kernel("forest").tabulate(
             *sums, start, bins, self.tables, self.plain, self.moments
         )
@@ -133,34 +134,33 @@ class PairAverages:
                 "with the same options over the same items"
             )
 
-    def rows(self, rows: slice, n_blocks: int = 2, *, stop: int | None = None) -> RowSums:
-        """Return sums over trees in A and in B, and how many trees, (blocks, rows, stop) each.
+    def rows(self, rows: slice, n_blocks: int = 2, *, stop: int | None = None) -> Ints32:
+        """Return sums over trees in A, in B, and how many trees, (3, blocks, rows, stop).
 
         Split s is in block s modulo ``n_blocks``; two blocks are the two groups of trees. Partners
         are the items from the first of ``rows`` to ``stop``, all by default.
         """
         forests = kernel("forest")
         stop = stop or self.a.n
-        shape = (n_blocks, rows.stop - rows.start, stop)
-        sums_a, sums_b, counts = (np.zeros(shape, np.int32) for _ in range(3))
+        sums = np.zeros((3, n_blocks, rows.stop - rows.start, stop), np.int32)
         for block in range(n_blocks):
             splits = np.arange(block, self.a.trees // 2, n_blocks)
             trees = np.concatenate([2 * splits, 2 * splits + 1])
-            for forest, sums in ((self.a, sums_a), (self.b, sums_b)):
-                forests.add_rows(forest.order, forest.value, trees, rows.start, stop, sums[block])
+            for side, forest in enumerate((self.a, self.b)):
+                forests.add_rows(
+                    forest.order, forest.value, trees, rows.start, stop, sums[side, block]
+                )
             if len(self.a.half):
-                forests.count_rows(self.a.half, splits, rows.start, counts[block])
+                forests.count_rows(self.a.half, splits, rows.start, sums[2, block])
             else:
-                counts[block] = len(trees)
-        return sums_a, sums_b, counts
+                sums[2, block] = len(trees)
+        return sums
 
-    def square(self, n: int, n_blocks: int = 2) -> RowSums:
-        """Return the same for the pairs of the first ``n`` items, (blocks, n, n), row < column."""
-        every = blocks(n, ROWS)
+    def square(self, n: int, n_blocks: int = 2) -> Ints32:
+        """Return the same for pairs of the first ``n`` items, (3, blocks, n, n), row < column."""
         with Workers(self.a.n) as workers:
-            parts = workers.map(lambda rows: self.rows(rows, n_blocks, stop=n), every)
-        sums_a, sums_b, counts = (np.concatenate(x, axis=1) for x in zip(*parts, strict=True))
-        return sums_a, sums_b, counts
+            parts = workers.map(lambda rows: self.rows(rows, n_blocks, stop=n), blocks(n, ROWS))
+        return np.concatenate(parts, axis=2)
 
     def bins(self, *, rows_at_once: int = ROWS) -> Bins:
         """Return the bin of each code of the six averages, from the first items' pairs."""

@@ -42,10 +42,12 @@ def item_interval(forest_a: Forest, forest_b: Forest, score: float) -> tuple[flo
         )
     ]
     with Workers(n) as workers:
-        bar = "interval" if n > LONG / 2 else None
-        found = workers.map(lambda part: _score_of(forest_a, forest_b, part), tasks, bar=bar)
-    scores = np.array(found).reshape(divisions, parts)
-    variances = np.var(scores, axis=1, ddof=1)
+        found = workers.map(
+            lambda part: _score_of(forest_a, forest_b, part),
+            tasks,
+            bar="interval" if n > LONG / 2 else None,
+        )
+    variances = np.var(np.reshape(found, (divisions, parts)), axis=1, ddof=1)
     # Trees of a part may happen not to agree with one another at all: that division tells nothing.
     known = variances[~np.isnan(variances)]
     error = math.sqrt(known.mean() / parts) if len(known) else math.nan
@@ -75,14 +77,13 @@ def tree_error(averages: PairAverages, bins: Bins) -> float:
     n = min(_FOLLOWED, averages.a.n)
     n_blocks = min(_TREE_BLOCKS, averages.a.trees // 2)
     followed = averages.square(n, n_blocks)
-    groups = [np.stack([x[k::2].sum(axis=0, dtype=np.int32) for k in (0, 1)]) for x in followed]
+    groups = [followed[:, k::2].sum(axis=1, dtype=np.int32) for k in (0, 1)]
     scores = []
     for block in range(n_blocks):
-        sums_a, sums_b, counts = (group.copy() for group in groups)
-        for left, blocks in zip((sums_a, sums_b, counts), followed, strict=True):
-            left[block % 2] -= blocks[block]
+        left = np.stack(groups, axis=1)
+        left[:, block % 2] -= followed[:, block]
         tables = PairTables(plain=False)
-        tables.count((sums_a, sums_b, counts), 0, bins)
+        tables.count(left, 0, bins)
         scores.append(tables.corrected()[0])
     return math.sqrt((n_blocks - 1) * float(np.var(scores)))
 

@@ -84,20 +84,17 @@ def joint_table(
     if lca == "path":
         return _count_paths(tree_a, tree_b, rows, whole)
     coded_a, coded_b = merge_codes(tree_a, lca), merge_codes(tree_b, lca)
-    # The cost is the joins of one tree times the depth of the other: take the cheaper way.
-    if _joins(tree_a) * _mean_depth(tree_b) <= _joins(tree_b) * _mean_depth(tree_a):
+    if _cost(tree_a, tree_b) <= _cost(tree_b, tree_a):
         return count_codes(tree_a, tree_b, coded_a, coded_b, rows, whole=whole)
     turned = count_codes(tree_b, tree_a, coded_b, coded_a, inverse(rows), whole=whole)
     cells, counts = _sorted_by_row(turned.cells[:, ::-1], turned.counts)
     return JointTable(cells, counts, turned.values_b, turned.values_a)
 
 
-def _joins(tree: Tree) -> int:
-    return int(tree.sizes[tree.children].min(axis=1).sum())
-
-
-def _mean_depth(tree: Tree) -> float:
-    return float(tree.depths[: tree.n].mean())
+def _cost(tree: Tree, other: Tree) -> float:
+    """Multiply the leaves that join others in one tree by the depth of the other."""
+    joins = int(tree.sizes[tree.children].min(axis=1).sum())
+    return joins * float(other.depths[: other.n].mean())
 
 
 def merge_codes(tree: Tree, lca: str) -> Coded:
@@ -137,22 +134,23 @@ def count_codes(
     table = np.zeros(shape if small else (0, 0), np.int64)
 
     def count(cells: Ints32, counts: Ints) -> int:
-        found: int = joint.count_merges(
-            tree_a.children,
-            tree_a.sizes,
-            tree_a.starts,
-            tree_a.leaf_order,
-            weights,
-            codes_a,
-            np.ascontiguousarray(tree_b.parents[:n][rows_of_b]),
-            tree_b.parents[n:],
-            codes_b,
-            shape[1],
-            table,
-            cells,
-            counts,
+        return int(
+            joint.count_merges(
+                tree_a.children,
+                tree_a.sizes,
+                tree_a.starts,
+                tree_a.leaf_order,
+                weights,
+                codes_a,
+                np.ascontiguousarray(tree_b.parents[:n][rows_of_b]),
+                tree_b.parents[n:],
+                codes_b,
+                shape[1],
+                table,
+                cells,
+                counts,
+            )
         )
-        return found
 
     room = count(np.empty((0, 2), np.int32), np.empty(0, np.int64))
     if small:

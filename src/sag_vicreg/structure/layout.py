@@ -47,28 +47,24 @@ def dendrogram(tree: Tree, *, order: Ints | None = None, top: int = 60) -> Dendr
     for one, other in tree.children.tolist():
         begins.append(min(begins[one], begins[other]))
     first = np.array(begins)
-    shown = np.arange(n - 1 - m, n - 1)
+    closed = 2 * n - 1 - m  # nodes below the merges shown
     centre = first + tree.sizes / 2.0
-    height = np.zeros(2 * n - 1)
-    height[n:] = tree.heights
+    for merge, (one, other) in enumerate(tree.children[-m:], start=closed):
+        centre[merge] = (centre[one] + centre[other]) / 2
     # A branch that is not opened is drawn from the floor, like a leaf.
-    height[n : n + n - 1 - m] = 0.0
-    for merge in shown:
-        centre[n + merge] = centre[tree.children[merge]].mean()
-    left, right = tree.children[shown].T
-    swap = centre[left] > centre[right]
-    left, right = np.where(swap, right, left), np.where(swap, left, right)
-    top_height = height[n + shown]
-    nodes = np.concatenate([left, right])
-    nodes = nodes[nodes < n + n - 1 - m]
-    nodes = nodes[np.argsort(first[nodes])]
-    ends = np.column_stack([first[nodes], first[nodes] + tree.sizes[nodes]])
-    branches = np.empty(n, np.int64)
-    branches[order] = np.repeat(np.arange(m + 1), tree.sizes[nodes])
+    height = np.zeros(2 * n - 1)
+    height[closed:] = tree.heights[-m:]
+    across = np.argsort(centre[tree.children[-m:]], axis=1, kind="stable")
+    left, right = np.take_along_axis(tree.children[-m:], across, axis=1).T
+    top_height = height[closed:]
+    ends = np.concatenate([left, right])
+    ends = ends[ends < closed]
+    ends = ends[np.argsort(first[ends])]
+    branches = np.repeat(np.arange(m + 1), tree.sizes[ends])
     return Dendrogram(
         order=order,
-        places=np.column_stack([centre[left], centre[left], centre[right], centre[right]]),
+        places=centre[np.column_stack([left, left, right, right])],
         heights=np.column_stack([height[left], top_height, top_height, height[right]]),
-        ends=ends,
-        branches=branches,
+        ends=np.column_stack([first[ends], first[ends] + tree.sizes[ends]]),
+        branches=branches[first[:n]],
     )

@@ -16,24 +16,19 @@ class Merges:
     ``advance`` is told how many each batch brought, for a progress bar.
     """
 
-    first: list[Ints] = field(default_factory=list)
-    second: list[Ints] = field(default_factory=list)
-    heights: list[Floats] = field(default_factory=list)
+    batches: list[tuple[Ints, Ints, Floats]] = field(default_factory=list)
     ties: int = 0
     advance: Callable[[float], None] = lambda _: None
 
     def add(self, first: Ints, second: Ints, heights: Floats, ties: int) -> None:
         """Append a batch; ``ties`` of its merges had another choice."""
-        self.first.append(first)
-        self.second.append(second)
-        self.heights.append(heights)
+        self.batches.append((first, second, heights))
         self.ties += ties
         self.advance(len(heights))
 
     def linkage(self) -> Floats:
         """Sort by height and name clusters as SciPy does: merge ``k`` makes cluster ``n + k``."""
-        first, second = np.concatenate(self.first), np.concatenate(self.second)
-        heights = np.concatenate(self.heights)
+        first, second, heights = (np.concatenate(part) for part in zip(*self.batches, strict=True))
         trees = kernel("trees")
         # Rounding may put a parent a bit below its child; no tree in sorted order has that.
         trees.lift_parents(first, second, heights)

@@ -70,13 +70,10 @@ class _Centres:
         """Return the centre that each point belongs to."""
         cells = nearest_centre(points, self.coarse)
         found = np.empty(len(points), np.int64)
-        order = np.argsort(cells, kind="stable")
-        for members in np.split(
-            order, np.searchsorted(cells[order], np.arange(1, len(self.coarse)))
-        ):
-            if len(members):
-                start, stop = self.starts[cells[members[0]] :][:2]
-                found[members] = start + nearest_centre(points[members], self.fine[start:stop])
+        for cell in np.unique(cells):
+            members = cells == cell
+            start, stop = self.starts[cell : cell + 2]
+            found[members] = start + nearest_centre(points[members], self.fine[start:stop])
         return found
 
 
@@ -215,8 +212,8 @@ def _first_centres(
     # Shares by rows, rounded down so that all fit; at least one each, never more than rows.
     wanted = np.minimum(np.maximum(1, np.floor(counts / len(points) * clusters)), counts)
     fine = [_k_means(points[cells == cell], int(k), rng) for cell, k in enumerate(wanted) if k > 0]
-    sizes = [len(each) for each in fine]
-    return _Centres(coarse[wanted > 0], np.concatenate(fine), np.cumsum([0, *sizes]))
+    starts = np.cumsum([0, *(len(each) for each in fine)])
+    return _Centres(coarse[wanted > 0], np.concatenate(fine), starts)
 
 
 def _k_means(points: Floats, k: int, rng: np.random.Generator) -> Floats:

@@ -213,8 +213,9 @@ def movements(forest_a: Forest, forest_b: Forest, *, partners: int = PARTNERS) -
     lost = 1 - is_among(old, new[:, :near]).mean(axis=1)
     own = np.clip(1 - similarity, 0, None)
     along = np.where(is_among(old, new), np.nan_to_num(own)[old], 0).mean(axis=1)
-    branches_a = resolved_branches(mean_a, forest_a)
-    branches_b = resolved_branches(mean_b, forest_b)
+    resolved_a = resolved_branches(mean_a, forest_a)
+    resolved_b = resolved_branches(mean_b, forest_b)
+    branches = as_branches(resolved_a, forest_a, forest_b)
     return Movements(
         rows=forest_a.items,
         similarity=similarity,
@@ -223,9 +224,9 @@ def movements(forest_a: Forest, forest_b: Forest, *, partners: int = PARTNERS) -
         motion=np.clip(own - along, 0, None),
         old_neighbors=forest_a.items[old],
         new_neighbors=forest_a.items[new[:, :near]],
-        branches=as_branches(branches_a, forest_a, forest_b),
-        unresolved=int((~branches_a.members.any(axis=0)).sum()),
-        flow=_flow(branches_a, branches_b, forest_a, forest_b),
+        branches=branches,
+        unresolved=int((~resolved_a.members.any(axis=0)).sum()),
+        flow=_flow(resolved_a, branches, resolved_b, forest_b),
     )
 
 
@@ -254,8 +255,7 @@ def _moments(averages: PairAverages, partners: int) -> tuple[Ints, Floats32, Flo
     def add(part: list[slice]) -> Ints:
         moments = np.zeros((n, found.MOMENTS), np.int64)
         for rows in part:
-            sums = averages.rows(rows)
-            found.add_items(*sums, rows.start, partners, moments, mean_a, mean_b)
+            found.add_items(*averages.rows(rows), rows.start, partners, moments, mean_a, mean_b)
         return moments
 
     every = blocks(partners, _ROWS)
@@ -283,11 +283,11 @@ def _corrected(moments: Ints) -> tuple[Floats, Floats]:
     return similarity, reliability
 
 
-def _flow(old: Resolved, new: Resolved, forest_a: Forest, forest_b: Forest) -> Flow:
-    shown = [each.take(partition(each.members)) for each in (old, new)]
+def _flow(old: Resolved, branches: Sequence[Branch], new: Resolved, forest: Forest) -> Flow:
+    """Count between some ``branches`` of the old set and some of the new set's ``forest``."""
+    shown, new = partition(old.members), new.take(partition(new.members))
     one, other = (
-        np.vstack([each.members, ~each.members.any(axis=0)]).astype(np.int64) for each in shown
+        np.vstack([members, ~members.any(axis=0)]).astype(np.int64)
+        for members in (old.members[shown], new.members)
     )
-    return Flow(
-        as_branches(shown[0], forest_a, forest_b), as_branches(shown[1], forest_b), one @ other.T
-    )
+    return Flow(tuple(branches[k] for k in shown), as_branches(new, forest), one @ other.T)

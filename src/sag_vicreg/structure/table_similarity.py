@@ -9,20 +9,24 @@ import numpy as np
 
 from sag_vicreg.artifacts import EmbeddingTable
 from sag_vicreg.artifacts.table_samples import check_lengths
-from sag_vicreg.errors import InputError
 from sag_vicreg.passes import Passes
 from sag_vicreg.structure.anchor_neighbors import NEIGHBORS, neighbors_shared
 from sag_vicreg.structure.anchored_forest import anchored_forests, part_of_forest
 from sag_vicreg.structure.anchors import AnchorPlan, choose_from_both
 from sag_vicreg.structure.corrected import corrected_score
 from sag_vicreg.structure.forest import Forest, check_forest
-from sag_vicreg.structure.forest_similarity import ForestScores, ScaleSimilarity, scores_of
+from sag_vicreg.structure.forest_similarity import (
+    CorrectedSimilarity,
+    ForestScores,
+    ScaleSimilarity,
+    scores_of,
+)
 from sag_vicreg.structure.forest_tables import PairAverages, tabulate
 from sag_vicreg.structure.points import check_geometry
 
 
 @dataclass(frozen=True)
-class TableSimilarity(ForestScores):
+class TableSimilarity(CorrectedSimilarity):
     """What :func:`compare_tables` found: means over sets of anchors.
 
     Attributes
@@ -49,22 +53,15 @@ class TableSimilarity(ForestScores):
         Rows of the tables, and what was done.
     """
 
-    interval: tuple[float, float]
-    error: float
     by_set: tuple[float, ...]
     neighbors_shared: float
     neighbors_error: float
     neighbors: int
     twice_the_anchors: float
-    n: int
     dimensions: tuple[int, int]
     anchors: int
     sets: int
-    leaves: int
-    trees: int
-    distance: str
     geometry: str
-    seed: int
     matched_by: str
     seconds: float
 
@@ -108,13 +105,9 @@ def compare_tables(
     >>> s = compare_tables(open_table("old/"), open_table("new/"))  # doctest: +SKIP
     >>> s.spearman, s.interval  # doctest: +SKIP
     """
-    from scipy.stats import t as student
-
     start = time.perf_counter()
     check_geometry(geometry)
-    check_forest(trees=trees, distance=distance)
-    if seed < 0:
-        raise InputError(f"seed is {seed}: give 0 or more")
+    check_forest(trees=trees, distance=distance, seed=seed)
     by_position = not (a.has_ids and b.has_ids)
     check_lengths([a, b], by_position=by_position)
     plan = AnchorPlan(a.rows, anchors, leaves, trees, sets, seed)
@@ -130,7 +123,7 @@ def compare_tables(
     found = [_scores(one, other) for one, other in pairs]
     spearman = np.array([each.spearman for each in found])
     error = float(spearman.std(ddof=1)) / math.sqrt(sets)
-    mean, reach = float(spearman.mean()), float(student.ppf(0.975, sets - 1)) * error
+    mean, reach = float(spearman.mean()), _student(sets - 1) * error
     reliability = np.mean([each.reliability for each in found], axis=0)
     half = anchors // 2
     halved = [
@@ -187,3 +180,9 @@ def _mean_by_scale(found: Sequence[tuple[ScaleSimilarity, ...]]) -> tuple[ScaleS
             )
         )
     return tuple(scales)
+
+
+def _student(freedom: int) -> float:
+    from scipy.stats import t
+
+    return float(t.ppf(0.975, freedom))

@@ -1,13 +1,9 @@
 """What a comparison says, in one sentence."""
 
 import math
-from typing import TYPE_CHECKING
 
 from sag_vicreg.structure.comparison import Comparison
-from sag_vicreg.structure.forest_similarity import ForestSimilarity
-
-if TYPE_CHECKING:
-    from sag_vicreg.structure.table_similarity import TableSimilarity
+from sag_vicreg.structure.forest_similarity import CorrectedSimilarity
 
 # Corrected forest similarity from which a phrase holds; the scale is ours, like any such scale.
 _PHRASES = (
@@ -37,12 +33,12 @@ def verdict(found: Comparison, *, shared_neighbors: float | None = None) -> str:
     return f"{_in_words(forest, 'sets')}{neighbors}"
 
 
-def table_verdict(found: "TableSimilarity") -> str:
+def table_verdict(found: CorrectedSimilarity) -> str:
     """Say how alike two tables are, as :func:`verdict` does of two sets."""
     return _in_words(found, "tables")
 
 
-def _in_words(forest: "ForestSimilarity | TableSimilarity", what: str) -> str:
+def _in_words(forest: CorrectedSimilarity, what: str) -> str:
     if math.isnan(forest.spearman):
         return f"No forest similarity: the trees of one of the {what} do not repeat themselves"
     # As printed: two scores that read alike must not be called differently.

@@ -74,9 +74,8 @@ class _Clusters:
         """Unite ``left`` and ``right``, and return the clusters without a valid neighbour."""
         total = self.sizes[left] + self.sizes[right]
         share = (self.sizes[right] / total)[:, None]
-        centroids, sizes = self.centroids, self.sizes
-        centroids[left] += share * (centroids[right] - centroids[left])
-        sizes[left] = total
+        self.centroids[left] += share * (self.centroids[right] - self.centroids[left])
+        self.sizes[left] = total
         changed = np.zeros(len(self), np.bool_)
         changed[left] = changed[right] = True
         stale = changed | changed[self.nearest]
@@ -86,7 +85,7 @@ class _Clusters:
         self.nearest = place[self.nearest[kept]]
         self.members = self.members[kept]
         self.smallest, self.tied = self.smallest[kept], self.tied[kept]
-        self._hold(centroids[kept], sizes[kept])
+        self._hold(self.centroids[kept], self.sizes[kept])
         self.fresh = np.zeros(len(self), np.bool_)
         return np.flatnonzero(stale[kept])
 

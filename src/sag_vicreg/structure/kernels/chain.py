@@ -7,7 +7,7 @@ Entries are squared dissimilarities, so that the Lance-Williams update needs no 
 import numpy as np
 
 from sag_vicreg.compiling import compiled
-from sag_vicreg.structure.kernels.packed import compact, lance_williams
+from sag_vicreg.structure.kernels.packed import compact, entry, lance_williams
 
 
 @compiled("float64(float64)")
@@ -39,9 +39,7 @@ def _nearest(packed, active, count, place, preferred):
     x = active[place]
     smallest, second, nearest = np.inf, np.inf, -1
     if preferred >= 0:
-        y = active[preferred]
-        low, high = min(x, y), max(x, y)
-        smallest, nearest = packed[high * (high - 1) // 2 + low], preferred
+        smallest, nearest = entry(packed, x, active[preferred]), preferred
     offset = x * (x - 1) // 2
     for a in range(place):
         if a != preferred:
@@ -62,15 +60,13 @@ def _nearest(packed, active, count, place, preferred):
 @compiled("void(float64[::1], int64[::1], int64, float64[::1], int64, int64)")
 def _merge(packed, active, count, sizes, x, y):
     """Make ``y`` the union of ``x`` and ``y``."""
-    low, high = min(x, y), max(x, y)
-    between = packed[high * (high - 1) // 2 + low]
+    between = entry(packed, x, y)
     for a in range(count):
         z = active[a]
         if z not in (x, y):
-            to_x = max(x, z) * (max(x, z) - 1) // 2 + min(x, z)
             to_y = max(y, z) * (max(y, z) - 1) // 2 + min(y, z)
             packed[to_y] = lance_williams(
-                packed[to_x], packed[to_y], between, sizes[x], sizes[y], sizes[z]
+                entry(packed, x, z), packed[to_y], between, sizes[x], sizes[y], sizes[z]
             )
     sizes[y] += sizes[x]
 

@@ -130,15 +130,13 @@ def find_again(order, value, known, members, enough, pieces_too, recurs, most_mi
                     break
                 size, shared = counted[high] - counted[low], inside[high] - inside[low]
                 best = max(best, shared / (size + total - shared))
-                one, other = child[node]
-                larger = one
-                if one < 0 or (
+                node, other = child[node]
+                if node < 0 or (
                     other >= 0
                     and inside[reach[other, 1]] - inside[reach[other, 0]]
-                    > inside[reach[one, 1]] - inside[reach[one, 0]]
+                    > inside[reach[node, 1]] - inside[reach[node, 0]]
                 ):
-                    larger = other
-                node = larger
+                    node = other
             missed[cluster] += best < recurs
             found[cluster, tree, 0] = best
             found[cluster, tree, 1] = shared / size

@@ -83,7 +83,8 @@ def combine_nearest(all_smallest, all_second, all_nearest, smallest, second, nea
 
 
 @compiled("float64(float64[::1], int64, int64)")
-def _entry(packed, i, j):
+def entry(packed, i, j):
+    """Return what stands between two clusters, in whichever order they are given."""
     return packed[i * (i - 1) // 2 + j] if i > j else packed[j * (j - 1) // 2 + i]
 
 
@@ -127,10 +128,10 @@ def merge_rows(packed, partners, left, right, between, sizes, start, stop):
                 to_q = packed[row + q]
                 packed[row + q] = np.inf
             else:
-                to_q = _entry(packed, i, q)
+                to_q = entry(packed, i, q)
                 if y >= 0:
                     to_q = lance_williams(
-                        to_q, _entry(packed, y, q), own, sizes[i], sizes[y], sizes[q]
+                        to_q, entry(packed, y, q), own, sizes[i], sizes[y], sizes[q]
                     )
             packed[row + p] = lance_williams(
                 packed[row + p], to_q, between[k], sizes[p], sizes[q], size
