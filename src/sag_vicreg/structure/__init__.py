@@ -10,6 +10,7 @@ importing the subpackage costs nothing.
 >>> s.lca.spearman, s.cophenetic.d1_to_p2  # doctest: +SKIP
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sag_vicreg.structure.branches import FATES, Branch
@@ -110,14 +111,17 @@ __all__ = [
 ]
 
 
+# What reads tables is loaded when it is asked for: schemas and pyarrow take longest to load.
+_ON_DEMAND = {
+    "ClusterSimilarity": "cluster_similarity",
+    "TableSimilarity": "table_similarity",
+    "compare_clusters": "cluster_similarity",
+    "compare_tables": "table_similarity",
+}
+
+
 def __getattr__(name: str) -> Any:
-    """Load what reads tables when it is asked for: schemas and pyarrow take longest to load."""
-    if name in ("TableSimilarity", "compare_tables"):
-        from sag_vicreg.structure import table_similarity
-
-        return getattr(table_similarity, name)
-    if name in ("ClusterSimilarity", "compare_clusters"):
-        from sag_vicreg.structure import cluster_similarity
-
-        return getattr(cluster_similarity, name)
+    """Load what is loaded on demand."""
+    if name in _ON_DEMAND:
+        return getattr(import_module(f"{__name__}.{_ON_DEMAND[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

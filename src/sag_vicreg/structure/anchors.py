@@ -84,14 +84,13 @@ class AnchorPlan:
     @property
     def orders(self) -> list[range]:
         """The splits that each order of the ids serves."""
-        first = (self.rows - self.sets * self.anchors) // self.per_split
-        found = [range(min(first, self.splits))]
+        first = min((self.rows - self.sets * self.anchors) // self.per_split, self.splits)
         step = self.rows // self.per_chunk
-        found += [
+        later = [
             range(start, min(start + step, self.splits))
-            for start in range(len(found[0]), self.splits, step)
+            for start in range(first, self.splits, step)
         ]
-        return found
+        return [range(first), *later]
 
     def chunks(self, order: int) -> range:
         """Return where in an order the ids of its splits begin; those of the anchors come first."""

@@ -156,7 +156,8 @@ def matched_rows(
 ) -> Iterator[tuple[Ints, Ints]]:
     """Yield the rows of equal items in both tables, some at a time."""
     if not (a.has_ids and b.has_ids):
-        yield np.arange(a.rows), np.arange(b.rows)
+        same = np.arange(a.rows)
+        yield same, same
         return
     rows = max(a.rows, b.rows)
     with IdPartitions(a, rows) as ids_a, IdPartitions(b, rows) as ids_b:

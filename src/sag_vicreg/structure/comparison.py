@@ -108,9 +108,7 @@ class Comparisons:
 
     def p_values(self, score: str = "forest") -> Floats | None:
         """Return the permutation p-values beside :meth:`matrix`; None where there are none."""
-        if self.any.p_values is None:
-            return None
-        return self._table(_key(score), _p_values)
+        return None if self.any.p_values is None else self._table(_key(score), _p_values)
 
     def deviations(self, score: str = "forest") -> Floats | None:
         """Return the deviation over half-samples beside :meth:`matrix`; None where there is none.

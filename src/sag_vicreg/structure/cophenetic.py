@@ -57,9 +57,8 @@ def cophenetic_correlations(tree: Tree, other: Tree, relabellings: Sequence[Ints
     heights = near_one(tree.heights)
     weights = heights - np.average(heights, weights=pairs)
     tree_variance = float((weights**2 * pairs).sum())
-    points = other.known_points
     # Distances do not see translation, and sums of centred points cancel least.
-    points = near_one(points) if other.geometry == "euclidean" else points
+    points = near_one(other.known_points)
     points = points - points.mean(axis=0)
     cross, total, squares = (_of_half_squares if other.geometry == "cosine" else _of_distances)(
         tree, weights, points, relabellings

@@ -110,14 +110,12 @@ def ward_of_vectors(
         left = clusters.reciprocal()
         # A tie seen before the last merge may be one no longer: look again before counting it.
         pairs = np.concatenate([left, clusters.nearest[left]])
-        doubtful = pairs[clusters.tied[pairs] & ~clusters.fresh[pairs]]
-        if len(doubtful):
-            stale = doubtful
-            continue
+        stale = pairs[clusters.tied[pairs] & ~clusters.fresh[pairs]]
         if len(left) == 0:
             # Only ties can leave a ring of preferences; with all of them fresh there is none,
             # for the lowest cluster of a closest pair and its partner choose each other.
             stale = np.arange(len(clusters))
+        if len(stale):
             continue
         right = clusters.nearest[left]
         merges.add(
