@@ -75,6 +75,8 @@ class Plugins(Generic[T]):
         try:
             return EntryPoint(name, where, self.noun).load()
         except Exception as error:  # another's module raises what it likes
+            if name in self._built_in:
+                raise
             raise self.refusal(name, f"importing {where} failed, {_said(error)}") from error
 
     def _found(self) -> "dict[str, EntryPoint]":

@@ -67,8 +67,7 @@ def fewest_context_patches(
     halves = [(m + 0.5) ** 2 for m in range(side)]
     jumps = [half / area for half in halves] + [area / half for half in halves]
     aspects = [low, high, *(aspect for aspect in jumps if low <= aspect <= high)]
-    largest = max(math.prod(block_shape(side, target_scale[1], aspect)) for aspect in aspects)
-    return context - largest
+    return context - max(math.prod(block_shape(side, target_scale[1], each)) for each in aspects)
 
 
 def _whole(length: float, side: int) -> int:

@@ -82,7 +82,7 @@ def test_every_method_of_a_recipe_is_found_by_the_name_of_its_class() -> None:
     from sag_vicreg.recipes.method_sections import METHODS
 
     for name, section in METHODS.items():
-        _, _, class_name = section.implementation.partition(".")
+        _, _, class_name = section.implementation.partition(":")
         assert type(smoke(name)) is getattr(sag_vicreg.methods, class_name)
     with pytest.raises(AttributeError, match="no attribute 'Nobody'"):
         _ = sag_vicreg.methods.Nobody

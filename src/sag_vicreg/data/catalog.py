@@ -3,7 +3,6 @@
 import os
 import warnings
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from sag_vicreg.data.dataset import ImageDataset
 from sag_vicreg.data.decode import decode_squares
 from sag_vicreg.data.resize import resize_squares
-from sag_vicreg.data.sources.records import Records, Request
+from sag_vicreg.data.sources.records import Records, Request, problem_of
 from sag_vicreg.data.splits import SPLITS, Classes, balanced_subset, class_indices
 from sag_vicreg.errors import InputError, check_name, unknown_name
 from sag_vicreg.progress import track
@@ -87,24 +86,21 @@ def load_dataset(
         raise InputError(f"{name} has no {split} images of the chosen classes")
     size = image_size or _own_size(entry, records, skip_corrupt)
     fits = len(records.ids) * 3 * size * size <= RESIDENT_LIMIT
-    pixels = records.pixels
-    if pixels is not None:
-        if pixels.shape[-1] != size:
-            if not fits:
-                raise InputError(
-                    f"{name} at {size} px does not fit in memory: leave image_size out and let the "
-                    "views enlarge, or load fewer images (max_images)"
-                )
-            pixels = resize_squares(pixels, size)
-    elif resident or (resident is None and fits):
-        assert records.encoded is not None
+    pixels, encoded = records.pixels, records.encoded
+    if pixels is not None and pixels.shape[-1] != size:
+        if not fits:
+            raise InputError(
+                f"{name} at {size} px does not fit in memory: leave image_size out and let the "
+                "views enlarge, or load fewer images (max_images)"
+            )
+        pixels = resize_squares(pixels, size)
+    if encoded is not None and (resident or (resident is None and fits)):
         kind = entry.name.partition(":")[0]
-        pixels, kept = decode_squares(records.encoded, size, name=kind, skip_corrupt=skip_corrupt)
+        pixels, kept = decode_squares(encoded, size, name=kind, skip_corrupt=skip_corrupt)
         records = _keep(records, kept, kind)
-    elif skip_corrupt:
-        assert records.encoded is not None
+    elif encoded is not None and skip_corrupt:
         # Every image is decoded once, and again when it is needed.
-        readable = track(records.encoded.readable(), f"checking {name}", total=len(records.ids))
+        readable = track(encoded.readable(), f"checking {name}", total=len(encoded))
         records = _keep(records, np.flatnonzero(np.fromiter(readable, dtype=bool)), name)
     return ImageDataset(
         name=name,
@@ -152,8 +148,7 @@ def available(root: str | Path | None = None) -> list[Availability]:
             else:
                 place = None if entry.folder is None else root
                 folder = _find(name, place)[1]
-                nowhere = "built in" if name in DATASETS else "its package"
-                where = nowhere if folder is None else str(folder)
+                where = str(folder or ("built in" if name in DATASETS else "its package"))
                 check_dataset(name, root=place)
         except InputError as error:
             problem = str(error)
@@ -162,18 +157,10 @@ def available(root: str | Path | None = None) -> list[Availability]:
 
 
 def read(entry: DatasetEntry, request: Request) -> Records:
-    """Read a dataset's records with the source it names."""
-    if ":" not in entry.source:
-        module, _, function = entry.source.partition(".")
-        source = getattr(import_module(f"sag_vicreg.data.sources.{module}"), function)
-        ours: Records = source(request)
-        return ours
-    records = DATASET_PLUGINS.named_object(entry.name, entry.source)(request)
-    if not isinstance(records, Records):
-        problem = f"returned a {type(records).__name__}, not sag_vicreg.data.Records"
+    """Read a dataset's records with the source it names; those of other packages are checked."""
+    records: Records = DATASET_PLUGINS.named_object(entry.name, entry.source)(request)
+    if entry.name not in DATASETS and (problem := problem_of(records)):
         raise DATASET_PLUGINS.refusal(entry.name, f"{entry.source} {problem}")
-    if wrong := records.problem():
-        raise DATASET_PLUGINS.refusal(entry.name, f"{entry.source} {wrong}")
     return records
 
 

@@ -151,11 +151,10 @@ class ImageDataset:
         crops = [torch.empty(len(chosen), 3, size, size, dtype=torch.uint8) for size in sizes]
         for row, index in enumerate(chosen):
             image = self._open(index)
-            width, height = image.size
             for view, draw in zip(crops, draws, strict=True):
-                top, left, *sides = draw.crop[row : row + 1].boxes(height, width)[0].tolist()
-                box = (left, top, left + sides[1], top + sides[0])
-                pixels = resize_box(image, box, view.shape[-1])
+                (box,) = draw.crop[row : row + 1].boxes(image.height, image.width).tolist()
+                top, left, height, width = box
+                pixels = resize_box(image, (left, top, left + width, top + height), draw.crop.size)
                 view[row] = torch.from_numpy(pixels.copy()).permute(2, 0, 1)
         return crops
 

@@ -93,16 +93,20 @@ class EncodedImages:
         return decode_rgb(data, self.source.name(place))
 
     def square(self, index: int, size: int) -> NDArray[np.uint8]:
-        """Decode the centre square of one image, resized, (size, size, 3)."""
-        return centre_square(self.open(index), size)
+        """Decode the largest centred square of one image, resized to (size, size, 3)."""
+        image = self.open(index)
+        width, height = image.size
+        if width == height == size:
+            return np.asarray(image)
+        side = min(width, height)
+        left, top = (width - side) // 2, (height - side) // 2
+        return resize_box(image, (left, top, left + side, top + side), size)
 
     def squares(self, indices: Sequence[int], size: int) -> NDArray[np.uint8]:
         """Decode the centre squares of several images, (b, size, size, 3), on every core.
 
         Threads do, as Pillow lets go of the interpreter while it decodes and resizes.
         """
-        if len(indices) == 1:
-            return np.stack([self.square(indices[0], size)])
         self.share()
         with ThreadPoolExecutor(core_count()) as pool:
             return np.stack(list(pool.map(lambda index: self.square(index, size), indices)))
@@ -137,16 +141,6 @@ def decode_rgb(data: bytes, name: str) -> Image.Image:
         # Pillow clips 16-bit grey to 255 instead of scaling it.
         image = Image.fromarray((np.asarray(image).clip(0, 65535) // 257).astype(np.uint8))
     return image if image.mode == "RGB" else image.convert("RGB")
-
-
-def centre_square(image: Image.Image, size: int) -> NDArray[np.uint8]:
-    """Resize the largest centred square of ``image`` to (size, size, 3), antialiased."""
-    width, height = image.size
-    if width == height == size:
-        return np.asarray(image)
-    side = min(width, height)
-    left, top = (width - side) // 2, (height - side) // 2
-    return resize_box(image, (left, top, left + side, top + side), size)
 
 
 def resize_box(image: Image.Image, box: Box, size: int) -> NDArray[np.uint8]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.errors import InputError, check_name, unknown_name
 
 IntArray = NDArray[np.int64]
 Classes = str | Sequence[str] | Sequence[int]
@@ -29,13 +29,11 @@ def class_indices(class_names: Sequence[str], classes: Classes) -> IntArray:
         if classes not in parts:
             raise unknown_name("choice of classes", classes, [*parts, "a list of class names"])
         return np.arange(*parts[classes], dtype=np.int64)
-    index = {name: position for position, name in enumerate(class_names)}
     chosen = []
     for item in classes:
         if isinstance(item, str):
-            if item not in index:
-                raise unknown_name("class", item, class_names)
-            chosen.append(index[item])
+            check_name("class", item, class_names)
+            chosen.append(class_names.index(item))
         elif 0 <= int(item) < n:
             chosen.append(int(item))
         else:

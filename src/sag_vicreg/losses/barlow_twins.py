@@ -5,8 +5,8 @@ the d x d matrix is never built: with standardised views A and B (n x d), ``C = 
 of all its squares is ``sum((A Aᵀ) ∘ (B Bᵀ)) / n²`` and its diagonal is ``mean_i A_ia B_ia``.
 """
 
-import torch
 from torch import Tensor
+from torch.nn.functional import batch_norm
 
 from sag_vicreg.losses.two_views import LossTerms, TwoViewLoss
 from sag_vicreg.pairing import RandomWalkPairing, WalkedViews
@@ -15,7 +15,7 @@ from sag_vicreg.pairing import RandomWalkPairing, WalkedViews
 def cross_correlation_terms(z: Tensor, z_partner: Tensor) -> tuple[Tensor, Tensor]:
     """Return ``sum_a (1 - C_aa)²`` and ``sum_{a != b} C_ab²``."""
     n, d = z.shape
-    a, b = _standardised(z), _standardised(z_partner)
+    a, b = (batch_norm(view, None, None, training=True) for view in (z, z_partner))
     if n < d:
         diagonal = (a * b).mean(dim=0)
         all_squares = ((a @ a.T) * (b @ b.T)).sum() / n**2
@@ -25,10 +25,6 @@ def cross_correlation_terms(z: Tensor, z_partner: Tensor) -> tuple[Tensor, Tenso
         diagonal = correlation.diagonal()
         off_diagonal = (correlation - diagonal.diag()).square().sum()
     return (1 - diagonal).square().sum(), off_diagonal
-
-
-def _standardised(z: Tensor) -> Tensor:
-    return torch.nn.functional.batch_norm(z, None, None, training=True)
 
 
 class BarlowTwinsLoss(TwoViewLoss):

@@ -40,6 +40,6 @@ __all__ = [
 
 def __getattr__(name: str) -> type[Method]:
     for section in METHODS.values():
-        if section.implementation.endswith(f".{name}"):
+        if section.implementation.endswith(f":{name}"):
             return method_class(section)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from itertools import pairwise
 
 from lightly.models.modules.heads import DINOProjectionHead, ProjectionHead
 from torch import nn
@@ -13,12 +14,12 @@ def expander(n_features: int, widths: Sequence[int]) -> nn.Module:
     As in the official code the last layer has no bias and the others have one; lightly's own
     ``VICRegProjectionHead`` has it the other way round.
     """
-    return _layers(n_features, widths, last_norm=False)
+    return _layers(n_features, widths, None)
 
 
 def projector(n_features: int, widths: Sequence[int]) -> nn.Module:
     """Build SimCLR's head: as :func:`expander`, with a BatchNorm at the end as well."""
-    return _layers(n_features, widths, last_norm=True)
+    return _layers(n_features, widths, nn.BatchNorm1d(widths[-1]))
 
 
 def dino_head(
@@ -31,13 +32,8 @@ def dino_head(
         return DINOProjectionHead(n_features, hidden_dim, bottleneck_dim, prototypes)
 
 
-def _layers(n_features: int, widths: Sequence[int], *, last_norm: bool) -> nn.Module:
-    *hidden, last = widths
-    sizes = (n_features, *hidden)
-    blocks: list[tuple[int, int, nn.Module | None, nn.Module | None, bool]] = [
-        (before, after, nn.BatchNorm1d(after), nn.ReLU(), True)
-        for before, after in zip(sizes, hidden, strict=False)
-    ]
-    blocks.append((sizes[-1], last, nn.BatchNorm1d(last) if last_norm else None, None, False))
-    head: nn.Module = ProjectionHead(blocks)
+def _layers(n_features: int, widths: Sequence[int], last_norm: nn.Module | None) -> nn.Module:
+    *hidden, last = pairwise((n_features, *widths))
+    blocks = [(*ends, nn.BatchNorm1d(ends[1]), nn.ReLU(), True) for ends in hidden]
+    head: nn.Module = ProjectionHead([*blocks, (*last, last_norm, None, False)])
     return head

@@ -1,7 +1,6 @@
 """From a recipe to its method."""
 
 import copy
-from importlib import import_module
 
 from torch import nn
 
@@ -41,15 +40,10 @@ def make_method(recipe: Recipe, *, backbone: nn.Module | None = None) -> Method:
 
 def method_class(section: MethodSettings | type[MethodSettings]) -> type[Method]:
     """Import the class that implements a section of a recipe, from here or another package."""
-    implementation = section.implementation
-    if ":" in implementation:
-        name = section.method_name()
-        found = METHOD_PLUGINS.named_object(name, implementation)
-        if not (isinstance(found, type) and issubclass(found, Method)):
-            raise METHOD_PLUGINS.refusal(
-                name, f"{implementation} is no subclass of sag_vicreg.methods.Method"
-            )
-        return found
-    module, _, attribute = implementation.partition(".")
-    ours: type[Method] = getattr(import_module(f"sag_vicreg.methods.{module}"), attribute)
-    return ours
+    name, implementation = section.method_name(), section.implementation
+    found = METHOD_PLUGINS.named_object(name, implementation)
+    if not (isinstance(found, type) and issubclass(found, Method)):
+        raise METHOD_PLUGINS.refusal(
+            name, f"{implementation} is no subclass of sag_vicreg.methods.Method"
+        )
+    return found

@@ -13,6 +13,7 @@ graph that joins the views of one image; :func:`spectralnet_loss` is what the te
 """
 
 import math
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -203,11 +204,9 @@ class SpectralNet(
             )
 
     def _make_network(self, n_features: int) -> nn.Sequential:
-        layers: list[nn.Module] = []
-        for width_in, width_out in zip((n_features, *self.hidden), self.hidden, strict=False):
-            layers += [nn.Linear(width_in, width_out), nn.SiLU()]
-        last = self.hidden[-1] if self.hidden else n_features
-        return nn.Sequential(*layers, nn.Linear(last, self.n_components)).double()
+        widths = (n_features, *self.hidden)
+        layers = [layer for ends in pairwise(widths) for layer in (nn.Linear(*ends), nn.SiLU())]
+        return nn.Sequential(*layers, nn.Linear(widths[-1], self.n_components)).double()
 
     def _seed(self) -> int:
         if isinstance(self.random_state, int | np.integer):
@@ -279,7 +278,9 @@ class SpectralNet(
 
 def _to_torch(affinity: sparse.csr_matrix) -> Tensor:
     edges = affinity.tocoo()
-    indices = torch.from_numpy(np.stack([edges.row, edges.col]).astype(np.int64))
     return torch.sparse_coo_tensor(
-        indices, torch.from_numpy(edges.data), edges.shape, check_invariants=True
+        torch.from_numpy(np.stack([edges.row, edges.col])),
+        torch.from_numpy(edges.data),
+        edges.shape,
+        check_invariants=True,
     ).coalesce()

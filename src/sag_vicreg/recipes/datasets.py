@@ -21,8 +21,7 @@ class DatasetEntry:
     summary
         One line for ``sag-vicreg datasets``.
     source
-        ``module.function`` in ``sag_vicreg.data.sources``: from a request to records. Of another
-        package, ``package.module:function``.
+        ``package.module:function``, which is loaded when it is needed: from a request to records.
     title
         As tables and figures write it; empty for what is in none.
     folder
@@ -61,7 +60,7 @@ DATASETS = {
         DatasetEntry(
             "shapes",
             "drawn here: 9,600 / 2,400 images of 32 px, 48 classes",
-            "shapes.load_shapes",
+            "sag_vicreg.data.sources.shapes:load_shapes",
             title="shapes",
             recipes="small",
             train_images=9_600,
@@ -69,14 +68,14 @@ DATASETS = {
         DatasetEntry(
             "digits",
             "scikit-learn's 1,797 handwritten digits, split 80/20",
-            "digits.load_digits",
+            "sag_vicreg.data.sources.digits:load_digits",
             native_size=True,
             default_size=32,
         ),
         DatasetEntry(
             "cifar100",
             "50,000 / 10,000 images of 32 px, 100 classes",
-            "cifar100.load_cifar100",
+            "sag_vicreg.data.sources.cifar100:load_cifar100",
             title="CIFAR-100",
             folder="cifar100",
             recipes="small",
@@ -86,7 +85,7 @@ DATASETS = {
         DatasetEntry(
             "caltech256",
             "photographs, 256 classes, split 80/20",
-            "caltech256.load_caltech256",
+            "sag_vicreg.data.sources.caltech256:load_caltech256",
             title="Caltech-256",
             folder="caltech256",
             recipes="photographs",
@@ -95,7 +94,7 @@ DATASETS = {
         DatasetEntry(
             "imagenet100",
             "photographs, the paper's 100 classes",
-            "imagenet.load_imagenet100",
+            "sag_vicreg.data.sources.imagenet:load_imagenet100",
             title="ImageNet-100",
             folder="imagenet",
             recipes="photographs",
@@ -104,7 +103,7 @@ DATASETS = {
         DatasetEntry(
             "imagenet1k",
             "photographs, all 1,000 classes",
-            "imagenet.load_imagenet1k",
+            "sag_vicreg.data.sources.imagenet:load_imagenet1k",
             title="ImageNet-1k",
             folder="imagenet",
             recipes="photographs",
@@ -113,24 +112,24 @@ DATASETS = {
         DatasetEntry(
             "imagenet",
             "imagenet1k, or imagenet100 where only that is",
-            "imagenet.load_imagenet",
+            "sag_vicreg.data.sources.imagenet:load_imagenet",
             folder="imagenet",
             trainable=False,
         ),
         DatasetEntry(
             "folder:PATH",
             "class folders, with train/ and test/ or split 80/20",
-            "folders.load_folder",
+            "sag_vicreg.data.sources.folders:load_folder",
         ),
         DatasetEntry(
             "parquet:PATH",
             "parquet with an image column, likewise",
-            "parquet.load_parquet",
+            "sag_vicreg.data.sources.parquet:load_parquet",
         ),
         DatasetEntry(
             "arrow:PATH",
             "what Hugging Face datasets saved to disk, likewise",
-            "arrow.load_arrow",
+            "sag_vicreg.data.sources.arrow:load_arrow",
         ),
     )
 }

@@ -57,9 +57,8 @@ class MethodSettings(Section):
     Attributes
     ----------
     implementation
-        ``module.Class`` in ``sag_vicreg.methods``, which is loaded when it is needed; of another
-        package, ``package.module:Class``. The keys of the section but ``name`` are what its
-        ``from_numbers`` takes.
+        ``package.module:Class``, which is loaded when it is needed. The keys of the section but
+        ``name`` are what its ``from_numbers`` takes.
     recipes
         Its packaged recipes. Of another package at most one, with the method's own name.
     takes
@@ -141,11 +140,9 @@ class WalkSettings(MethodSettings):
 
     def addressed(self) -> dict[str, Any]:
         """Leave out keys that came later and say what was done before there were any."""
-        content = super().addressed()
-        for key in self.newer:
-            if content[key] == type(self).model_fields[key].default:
-                del content[key]
-        return content
+        content, fields = super().addressed(), type(self).model_fields
+        same = {key for key in self.newer if content[key] == fields[key].default}
+        return {key: value for key, value in content.items() if key not in same}
 
     def options(self) -> WalkOptions:
         """Return what :class:`~sag_vicreg.pairing.RandomWalkPairing` takes beside ``k``."""
@@ -157,7 +154,7 @@ class WalkSettings(MethodSettings):
 class VICRegSection(MethodSettings):
     """VICReg: expander widths and the weights of its three terms."""
 
-    implementation: ClassVar = "vicreg.VICReg"
+    implementation: ClassVar = "sag_vicreg.methods.vicreg:VICReg"
     recipes: ClassVar[PackagedRecipes] = (
         PackagedRecipe("vicreg", "resnet", "VICReg"),
         PackagedRecipe("vicreg-vit", "vit", "VICReg"),
@@ -172,7 +169,7 @@ class VICRegSection(MethodSettings):
 class SAGVICRegSection(WalkSettings, VICRegSection):
     """SAG-VICReg: VICReg on the walk's pairs."""
 
-    implementation: ClassVar = "vicreg.SAGVICReg"
+    implementation: ClassVar = "sag_vicreg.methods.vicreg:SAGVICReg"
     recipes: ClassVar[PackagedRecipes] = (
         PackagedRecipe("sag-vicreg", "resnet", "SAG-VICReg"),
         PackagedRecipe("sag-vicreg-literal", "resnet", "SAG-VICReg (literal)", own_file=True),
@@ -190,15 +187,15 @@ class PairingSettings(WalkSettings):
         """Of a walk that nobody takes, write what was written when results were first published."""
         content = super().addressed()
         if self.pairing == "views":
-            content = {k: v for k, v in content.items() if k not in self.newer}
-            content["scale_over"] = "batch"
+            of_method = {k: v for k, v in content.items() if k not in self.newer}
+            return of_method | {"scale_over": "batch"}
         return content
 
 
 class SimCLRSection(PairingSettings):
     """SimCLR: NT-Xent over a projection head."""
 
-    implementation: ClassVar = "simclr.SimCLR"
+    implementation: ClassVar = "sag_vicreg.methods.simclr:SimCLR"
     recipes: ClassVar[PackagedRecipes] = (PackagedRecipe("simclr", "resnet", "SimCLR"),)
     name: Literal["simclr"]
     head: Widths
@@ -208,7 +205,7 @@ class SimCLRSection(PairingSettings):
 class BarlowTwinsSection(PairingSettings):
     """Barlow Twins: cross-correlation to identity."""
 
-    implementation: ClassVar = "barlow_twins.BarlowTwins"
+    implementation: ClassVar = "sag_vicreg.methods.barlow_twins:BarlowTwins"
     recipes: ClassVar[PackagedRecipes] = (PackagedRecipe("barlow-twins", "resnet", "Barlow Twins"),)
     name: Literal["barlow-twins"]
     expander: Widths
@@ -219,7 +216,7 @@ class DINOSection(MethodSettings):
     """DINO: self-distillation from a momentum teacher."""
 
     takes: ClassVar[range] = range(2, 1000)  # two global views, any number of local ones
-    implementation: ClassVar = "dino.DINO"
+    implementation: ClassVar = "sag_vicreg.methods.dino:DINO"
     recipes: ClassVar[PackagedRecipes] = (PackagedRecipe("dino", "vit", "DINO"),)
     name: Literal["dino"]
     hidden_dim: Positive = 2048
@@ -238,7 +235,7 @@ class MAESection(MethodSettings):
     """MAE: reconstruct the masked patches."""
 
     takes: ClassVar[range] = range(1, 2)
-    implementation: ClassVar = "mae.MAE"
+    implementation: ClassVar = "sag_vicreg.methods.mae:MAE"
     recipes: ClassVar[PackagedRecipes] = (PackagedRecipe("mae", "vit", "MAE"),)
     name: Literal["mae"]
     mask_ratio: OpenShare = 0.75
@@ -252,7 +249,7 @@ class IJEPASection(MethodSettings):
     """I-JEPA: predict the target encoder's patches from a context block."""
 
     takes: ClassVar[range] = range(1, 2)
-    implementation: ClassVar = "i_jepa.IJEPA"
+    implementation: ClassVar = "sag_vicreg.methods.i_jepa:IJEPA"
     recipes: ClassVar[PackagedRecipes] = (PackagedRecipe("i-jepa", "vit", "I-JEPA"),)
     name: Literal["i-jepa"]
     target_blocks: Positive = 4

@@ -13,9 +13,8 @@ def one_line(error: ValidationError, model: type[BaseModel]) -> str:
     """Describe the first error, an unknown key before anything that follows from it."""
     errors = error.errors(include_url=False)
     first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
-    others = len(errors) - 1
-    text = _describe(first, model)
-    return text + (f" (and {others} more)" if others else "")
+    others = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return _describe(first, model) + others
 
 
 def _describe(error: Any, model: type[BaseModel]) -> str:
@@ -56,7 +55,8 @@ def _locate(location: tuple[Any, ...], model: type[BaseModel]) -> tuple[str, typ
         keys.append(part)
         if field is None:
             break
-        options = [o for o in (field.annotation, *get_args(field.annotation)) if _is_model(o)]
+        types = (field.annotation, *get_args(field.annotation))
+        options = [o for o in types if isinstance(o, type) and issubclass(o, BaseModel)]
         if len(options) > 1 and parts:  # a union told apart by name
             tag = parts.pop(0)
             named = (o for o in options if tag in get_args(o.model_fields["name"].annotation))
@@ -66,7 +66,3 @@ def _locate(location: tuple[Any, ...], model: type[BaseModel]) -> tuple[str, typ
         else:
             break
     return ".".join(keys), section
-
-
-def _is_model(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)

@@ -51,9 +51,8 @@ class DatasetSection(Section):
     def _known(cls, name: str) -> str:
         found = find_dataset(name)
         if found is None or not found.trainable:
-            untrainable = [n for n, entry in DATASETS.items() if not entry.trainable]
-            trainable = [n for n in dataset_names() if n not in untrainable]
-            raise unknown_name("dataset", name, trainable)
+            known = (n for n in dataset_names() if n not in DATASETS or DATASETS[n].trainable)
+            raise unknown_name("dataset", name, known)
         return name
 
 

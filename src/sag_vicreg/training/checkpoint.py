@@ -139,8 +139,8 @@ class CheckpointStore:
 
     def _newest_first(self) -> dict[Path, int]:
         """List the checkpoints that there are, each with the step of its name."""
-        named = ((path, _NAME.fullmatch(path.name)) for path in self.folder.glob("step-*.pt"))
-        steps = {path: int(found[1]) for path, found in named if found}
+        every = self.folder.glob("step-*.pt")
+        steps = {path: int(named[1]) for path in every if (named := _NAME.fullmatch(path.name))}
         return dict(sorted(steps.items(), key=lambda item: item[1], reverse=True))
 
 

@@ -4,7 +4,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -66,20 +66,15 @@ def claim(folder: Path, doing: str) -> Iterator[None]:
 def _open_locked(path: Path) -> IO[bytes] | None:
     """Open the file and lock it; None where somebody else has."""
     while True:
-        file = path.open("ab")
-        try:
+        with ExitStack() as unless_locked:
+            file = unless_locked.enter_context(path.open("ab"))
             if not _lock(file):
-                file.close()
                 return None
             # Whoever let go of it meanwhile has removed the file: a lock on that one holds nobody.
-            if os.path.samestat(path.stat(), os.fstat(file.fileno())):
-                return file
-        except FileNotFoundError:
-            pass
-        except BaseException:
-            file.close()
-            raise
-        file.close()
+            with suppress(FileNotFoundError):
+                if os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                    unless_locked.pop_all()
+                    return file
 
 
 if sys.platform == "win32":

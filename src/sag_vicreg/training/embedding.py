@@ -78,9 +78,8 @@ def embed(
         check_embeddings_path(out)
     # Thumbnails of the folder are read, added to and written: by one process at a time.
     with nullcontext() if out is None else claim(out.parent, "embeds into"):
-        if image_size is None and isinstance(source, nn.Module):
-            image_size = dataset.image_size if isinstance(dataset, ImageDataset) else PUBLISHED_SIZE
-        encoder = _find_encoder(source, pretrained, weights, image_size)
+        own_size = dataset.image_size if isinstance(dataset, ImageDataset) else PUBLISHED_SIZE
+        encoder = _find_encoder(source, pretrained, weights, image_size, own_size)
         encoder.backbone.to(_find_device(device))
         drawn_by = split_seed(source) if seed is None else seed
         images = (
@@ -97,7 +96,7 @@ def embed(
             )
         )
         with naming_full_memory():
-            vectors = encoder.embed_finite(
+            vectors = encoder.embed(
                 images, batch_size=batch_size, description=f"embedding {images.name}"
             )
         embeddings = Embeddings(vectors, np.array(images.ids), np.array(images.label_names()))
@@ -138,13 +137,17 @@ def _model_name(source: Path | str | nn.Module, pretrained: bool, weights: Path 
 
 
 def _find_encoder(
-    source: Path | str | nn.Module, pretrained: bool, weights: Path | None, image_size: int | None
+    source: Path | str | nn.Module,
+    pretrained: bool,
+    weights: Path | None,
+    image_size: int | None,
+    own_size: int,
 ) -> Encoder:
     if isinstance(source, nn.Module):
         if pretrained or weights is not None:
             raise InputError("a network of your own has its weights: leave pretrained and weights")
         backbone = source.encoder if isinstance(source, Method) else source
-        size = PUBLISHED_SIZE if image_size is None else image_size
+        size = own_size if image_size is None else image_size
         output_width(backbone, size)
         return Encoder(backbone, image_size=size)
     if not Path(source).is_dir():

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from sag_vicreg.artifacts import BackboneConfig, Run, read_backbone_config
 from sag_vicreg.data import ImageDataset, normalize, resize_squares
-from sag_vicreg.errors import InputError, first_line
+from sag_vicreg.errors import InputError, NotFiniteError, first_line
 from sag_vicreg.methods import (
     evaluating,
     make_backbone,
@@ -50,22 +50,21 @@ class Encoder:
     def embed(
         self, dataset: ImageDataset, *, batch_size: int = 256, description: str | None = None
     ) -> NDArray[np.float32]:
-        """Embed every image, (n, d), in the dataset's order; a description shows a bar."""
+        """Embed every image, (n, d), in the dataset's order; a description shows a bar.
+
+        Vectors that are not finite are refused.
+        """
         batches = torch.arange(len(dataset)).split(batch_size)
         shown = batches if description is None else track(batches, description)
         with evaluating(self.backbone), torch.inference_mode():
-            vectors = [
+            parts = [
                 self.backbone(self.pixels(dataset.batch(indices))).float().cpu()
                 for indices in shown
             ]
-        return torch.cat(vectors).numpy()
-
-    def embed_finite(self, dataset: ImageDataset, **options: Any) -> NDArray[np.float32]:
-        """Embed every image as :meth:`embed` does; refuse vectors that are not finite."""
-        vectors = self.embed(dataset, **options)
+        vectors = torch.cat(parts).numpy()
         broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if len(broken):
-            raise InputError(
+            raise NotFiniteError(
                 f"the backbone gives NaN or infinite values for {len(broken)} of {len(vectors)} "
                 f"images, first for {dataset.ids[broken[0]]}: its weights do not work"
             )
@@ -170,8 +169,12 @@ def load_weights(backbone: nn.Module, path: Path) -> None:
 
 def _is_plain(tensor: Tensor) -> bool:
     """Whether a tensor is an array of real numbers in memory: others convert silently or crash."""
-    dense = tensor.layout is torch.strided and not tensor.is_quantized
-    return dense and tensor.device.type == "cpu" and not tensor.is_complex()
+    return (
+        tensor.layout is torch.strided
+        and tensor.device.type == "cpu"
+        and not tensor.is_quantized
+        and not tensor.is_complex()
+    )
 
 
 def _read_state(path: Path) -> dict[str, Tensor]:

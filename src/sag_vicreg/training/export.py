@@ -1,7 +1,6 @@
 """The trained backbone as files that plain timm loads."""
 
 import hashlib
-from typing import Any
 
 import torch
 from safetensors.torch import save
@@ -29,21 +28,12 @@ def export_backbone(
     }
     # No second entry beside the format: safetensors writes several in no fixed order.
     content = save(weights, metadata={"format": "pt"})
-    config = _timm_config(encoder, recipe, hashlib.sha256(content).hexdigest())
-    if architecture is not None:
-        config |= {"architecture": architecture, "model_args": {}}
-    write_json(run.config, config)
-    with atomic_path(run.backbone) as temporary:
-        temporary.write_bytes(content)
-
-
-def _timm_config(encoder: Any, recipe: Recipe, checksum: str) -> dict[str, Any]:
     size = recipe.dataset.image_size
-    return {
-        "architecture": recipe.backbone.name,
+    config = {
+        "architecture": architecture or recipe.backbone.name,
         "num_classes": 0,
         "num_features": getattr(encoder, "num_features", None) or output_width(encoder, size),
-        "model_args": recipe.backbone.args,
+        "model_args": {} if architecture else recipe.backbone.args,
         "pretrained_cfg": {
             "input_size": [3, size, size],
             "mean": list(IMAGE_MEAN),
@@ -57,6 +47,9 @@ def _timm_config(encoder: Any, recipe: Recipe, checksum: str) -> dict[str, Any]:
             "recipe": recipe.name,
             "scale": recipe.scale,
             "digest": recipe.digest(),
-            "sha256": checksum,
+            "sha256": hashlib.sha256(content).hexdigest(),
         },
     }
+    write_json(run.config, config)
+    with atomic_path(run.backbone) as temporary:
+        temporary.write_bytes(content)

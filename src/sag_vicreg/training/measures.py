@@ -41,7 +41,13 @@ def same_threads() -> Iterator[None]:
 
 
 class ImageMonitor:
-    """Training images to vote and test images to be classified, the same throughout a run."""
+    """Training images to vote and test images to be classified, the same throughout a run.
+
+    Attributes
+    ----------
+    previous
+        The vectors of the last measurement, which drift is measured from: part of a checkpoint.
+    """
 
     def __init__(self, recipe: Recipe, bank: ImageDataset, queries: ImageDataset) -> None:
         self.image_size = recipe.dataset.image_size
@@ -49,7 +55,7 @@ class ImageMonitor:
         self.queries = queries
         # Numbers for names: what classes are called is nothing to training.
         self.classes = Hierarchy(tuple((str(i),) for i in range(len(self.bank.class_names))))
-        self._previous: Array | None = None
+        self.previous: Tensor | None = None
 
     @same_threads()
     def measure(self, backbone: nn.Module) -> dict[str, float]:
@@ -61,17 +67,15 @@ class ImageMonitor:
         """
         encoder = Encoder(backbone, self.image_size)
         bank, queries = encoder.embed(self.bank), encoder.embed(self.queries)
-        if not (np.isfinite(bank).all() and np.isfinite(queries).all()):
-            raise FloatingPointError("the embedding is not finite")
         followed = queries[:: -(-len(queries) // _DRIFT_IMAGES)]
         measures: dict[str, Callable[[], float]] = {"rankme": lambda: rankme(queries)}
         if len(queries) > 1:
             measures["embedding_std"] = lambda: evenness(queries)
         if len(self.bank.labels.unique()) > 1:
             measures["knn"] = lambda: self._accuracy(bank, queries)
-        if (previous := self._previous) is not None:
-            measures["drift"] = lambda: drift(previous, followed)
-        self._previous = followed
+        if (previous := self.previous) is not None:
+            measures["drift"] = lambda: drift(previous.numpy(), followed)
+        self.previous = torch.from_numpy(followed)
         measured = {}
         for name, measure in measures.items():
             with suppress(InputError):
@@ -83,14 +87,6 @@ class ImageMonitor:
         labels = self.bank.labels.numpy(), self.queries.labels.numpy()
         k = min(_NEIGHBORS, len(bank))
         return hierarchical_knn(bank, labels[0], queries, labels[1], self.classes, k=k).accuracy[-1]
-
-    def state(self) -> Tensor | None:
-        """Return what a resumed run needs to measure the same drift."""
-        return None if self._previous is None else torch.from_numpy(self._previous)
-
-    def restore(self, state: Tensor | None) -> None:
-        """Take up where a checkpoint ended."""
-        self._previous = None if state is None else state.numpy()
 
 
 def evenness(vectors: Array) -> float:

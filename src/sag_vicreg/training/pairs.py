@@ -58,7 +58,7 @@ class PairMonitor:
         self.labels = dataset.labels.numpy()
         self.levels = class_levels(dataset)
         self.k = k
-        by_level = [f"same_class_level{number + 1}" for number in range(len(self.levels))]
+        by_level = (f"same_class_level{number}" for number, _ in enumerate(self.levels, start=1))
         self.columns = ("own_view_nearest", "own_view_near", "pair_weight", *by_level)
 
     def measure(self, walked: WalkedViews, moment: Moment) -> dict[str, float]:

@@ -113,13 +113,13 @@ def train(
             # CPUs have no synchronised BatchNorm; everywhere else it is the official code's.
             synchronize=devices * nodes > 1 and on_accelerator(accelerator),
         )
-        watch = []
         if first:
-            watch = [Watch(run, ImageMonitor(recipe, *own.monitored(recipe, root=root)))]
+            images = ImageMonitor(recipe, *own.monitored(recipe, root=root))
+            callbacks = [Watch(run, images), *callbacks]
         with quiet_lightning():
             trainer = make_trainer(
                 recipe,
-                [*watch, *callbacks],
+                callbacks,
                 folder=run.folder,
                 loggers=loggers,
                 devices=devices,
@@ -161,7 +161,9 @@ def _fit(trainer: pl.Trainer, module: TrainingModule, run: Run, *, first: bool) 
             "what it needs"
         ) from error
     except RuntimeError as error:
-        if first or not _has_lost_a_process(error):
+        # A collective fails where another process is gone; gloo has no type for it.
+        lost = isinstance(error, torch.distributed.DistError) or "gloo" in str(error)
+        if first or not lost:
             raise
         # The process that stopped first says why: a traceback here would bury its line.
         raise SystemExit(1) from None
@@ -211,8 +213,3 @@ def is_first_process() -> bool:
     """Whether this process leads, by the variables of torchrun, SLURM or Lightning's launcher."""
     ranks = ("RANK", "SLURM_PROCID", "NODE_RANK", "LOCAL_RANK")
     return all(os.environ.get(name, "0") == "0" for name in ranks)
-
-
-def _has_lost_a_process(error: RuntimeError) -> bool:
-    """Whether a collective failed because another process is gone; gloo has no type for it."""
-    return isinstance(error, torch.distributed.DistError) or "gloo" in str(error)

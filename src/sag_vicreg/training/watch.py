@@ -18,7 +18,7 @@ from rich.progress import (
 from rich.table import Column
 
 from sag_vicreg.artifacts import Run
-from sag_vicreg.errors import InputError, TrainingStopped
+from sag_vicreg.errors import InputError, NotFiniteError, TrainingStopped
 from sag_vicreg.methods import TwoViewMethod
 from sag_vicreg.training.measures import COLLAPSED, MEASURES, ImageMonitor
 from sag_vicreg.training.metrics import MetricsLog
@@ -42,13 +42,7 @@ class Watch(pl.Callback):
 
     def on_train_start(self, trainer: pl.Trainer, module: TrainingModule) -> None:  # type: ignore[override]
         """Open the log where the checkpoint ended."""
-        self.images.restore(module.monitor_state)
-        monitor = module.plan.recipe.monitor
-        per_epoch = module.plan.steps_per_epoch
-        self.log_every = monitor.log_every
-        self.measure_every = monitor.measure_every or per_epoch
-        self.checkpoint_every = monitor.checkpoint_every or per_epoch
-        self.keep_every = monitor.keep_every or self.checkpoint_every
+        self.images.previous = module.monitor_state
         self.pairs = _pair_monitor(module)
         self.no_terms = _NO_TERMS + (self.pairs.columns if self.pairs else ())
         self.metrics = MetricsLog(self.run, module.start, self.no_terms)
@@ -61,28 +55,31 @@ class Watch(pl.Callback):
         self, trainer: pl.Trainer, module: TrainingModule, *_: Any
     ) -> None:
         """Do what is due after this step."""
-        moment = module.moment
-        if moment.part < module.plan.recipe.accumulate - 1:
+        plan, monitor = module.plan, module.plan.recipe.monitor
+        if module.moment.part < plan.recipe.accumulate - 1:
             return
         self._seconds += time.perf_counter() - self._clock
-        self._images += module.plan.images_per_step
-        done = moment.step + 1
-        last = done == moment.total_steps
+        self._images += plan.images_per_step
+        done = module.moment.step + 1
         self.bar.move(done)
-        measuring = last or done % self.measure_every == 0
+
+        def due(every: int | None) -> bool:
+            return done == plan.total_steps or done % (every or plan.steps_per_epoch) == 0
+
+        measuring = due(monitor.measure_every)
         measured = self._measure(done, module) if measuring else {}
-        if measuring or done % self.log_every == 0:
+        if measuring or due(monitor.log_every):
             self._log(trainer, module, done, measured)
-        if last or done % self.checkpoint_every == 0 or done % self.keep_every == 0:
+        if due(monitor.checkpoint_every) or (monitor.keep_every and due(monitor.keep_every)):
             self._refuse_broken_weights(done, module)
-            module.checkpoints.save(done, module.state() | {"probe": self.images.state()})
+            module.checkpoints.save(done, module.state() | {"probe": self.images.previous})
         self._clock = time.perf_counter()
 
     def _measure(self, done: int, module: TrainingModule) -> dict[str, float]:
         try:
             measured = self.images.measure(module.method.encoder)
-        except FloatingPointError as error:
-            raise module.diverged(f"after step {done}", str(error)) from error
+        except NotFiniteError as error:
+            raise module.diverged(f"after step {done}", "the embedding is not finite") from error
         evenness = measured.get("embedding_std")
         if evenness is not None and evenness < COLLAPSED:
             raise TrainingStopped(
@@ -100,13 +97,12 @@ class Watch(pl.Callback):
     def _log(
         self, trainer: pl.Trainer, module: TrainingModule, done: int, measured: dict[str, float]
     ) -> None:
-        speed = self._images / self._seconds
         walked = module.terms.walked
         values = {
             "loss": float(module.terms.total.detach()),
             **{name: float(part.detach()) for name, part in module.terms.parts.items()},
             "lr": module.rate,
-            "images_per_second": speed,
+            "images_per_second": self._images / self._seconds,
             **measured,
             **(self.pairs.measure(walked, module.moment) if self.pairs and walked else {}),
         }
@@ -165,7 +161,6 @@ class _Bar:
         )
         self._task = self._progress.add_task("training", total=total, completed=start, note="")
         self._knn = ""
-        self._terminal = console.is_terminal
         self._total = total
         self._said = start * _LINES // total
         self._progress.start()
@@ -182,7 +177,7 @@ class _Bar:
         shown = " ".join(f"{name} {value:.3g}" for name, value in terms.items())
         self._progress.update(self._task, note=f"{speed}{self._knn} {shown}")
         part = done * _LINES // self._total
-        if not self._terminal and part > self._said:
+        if self._progress.disable and part > self._said:
             self._said = part
             print(f"step {done} of {self._total}: {speed}{self._knn} {shown}", file=sys.stderr)
 

@@ -17,9 +17,8 @@ def load_caltech256(request: Request) -> Records:
     classes = sorted(
         entry.name for entry in folder.iterdir() if entry.is_dir() and entry.name != CLUTTER
     )
-    numbers = [name.partition(".")[0] for name in classes]
-    wanted = [f"{number:03d}" for number in range(1, 257)]
-    missing = sorted(set(wanted) - set(numbers))
+    wanted = {f"{number:03d}" for number in range(1, 257)}
+    missing = sorted(wanted - {name.partition(".")[0] for name in classes})
     if missing or len(classes) != len(wanted):
         what = f"lacks categories {', '.join(missing[:5])}" if missing else "has extra categories"
         raise InputError(f"{folder} holds {len(classes)} of 256 categories and {what}")

@@ -1,8 +1,7 @@
 """Class folders: ``root/class/image``, with or without ``train`` and ``test`` above them."""
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +30,7 @@ def load_folder(request: Request) -> Records:
         raise InputError(f"{root} is not a folder")
     if parts := split_folders(root):
         # A class means the same in train and test, also where only one of them has it.
-        names = sorted({name for part in parts for name in _folders(part)})
+        names = sorted({name for part in parts for name in _list(part)[0]})
         return class_folders(split_folder(root, request.split), prefix=root, names=names)
     return class_folders(root).split_by_seed(request)
 
@@ -70,8 +69,7 @@ def class_folders(
     prefix
         Ids are paths relative to it; to ``folder`` by default.
     """
-    found = _folders(folder)
-    loose = _images(folder)
+    found, loose = _list(folder)
     if classes is not None:
         missing = [name for name in classes if name not in found]
         if missing:
@@ -85,7 +83,7 @@ def class_folders(
             f"{folder} holds both class folders and loose images such as {loose[0].name}: "
             "move the images into class folders"
         )
-    groups = [_images(folder / name) for name in found] if found else [loose]
+    groups = [_list(folder / name)[1] for name in found] if found else [loose]
     empty = [name for name, images in zip(found, groups, strict=False) if not images]
     if empty:
         raise InputError(f"class folder {folder / empty[0]} holds no images: half a dataset")
@@ -93,42 +91,33 @@ def class_folders(
     if not paths:
         raise InputError(f"{folder} holds no images and no class folders")
     known = tuple(names or found) or ("unlabelled",)
-    indices = [known.index(name) for name in found or known]
-    labels = np.repeat(indices, [len(images) for images in groups])
+    labels = np.array([known.index(name) for name in found or known], dtype=np.int64)
     return Records(
         class_names=tuple(map(visible, known)),
-        labels=labels.astype(np.int64),
+        labels=labels.repeat([len(images) for images in groups]),
         # A name that is not UTF-8 is written out: tables hold nothing else.
         ids=[visible(path.relative_to(prefix or folder).as_posix()) for path in paths],
         encoded=EncodedImages(Files(paths), np.arange(len(paths))),
     )
 
 
-@contextmanager
-def _listing(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
-    """List a folder; one that cannot be, or a link in it that leads in a circle, is named."""
+def _list(folder: Path) -> tuple[list[str], list[Path]]:
+    """Return the names of the folders in ``folder`` and the paths of its images, sorted.
+
+    A folder that cannot be listed, or a link in it that leads in a circle, is named.
+    """
     try:
+        # A directory's own list says what is a file: ImageNet's million need no question each.
         with os.scandir(folder) as entries:
-            yield entries
+            seen = [entry for entry in entries if not entry.name.startswith(".")]
+            folders = [entry.name for entry in seen if entry.is_dir()]
+            images = [
+                entry.name
+                for entry in seen
+                if entry.name.lower().endswith(IMAGE_SUFFIXES) and entry.is_file()
+            ]
     except OSError as error:
         raise InputError(
             f"cannot list {folder} ({error.strerror}): see to {error.filename or folder}"
         ) from error
-
-
-def _folders(folder: Path) -> list[str]:
-    with _listing(folder) as entries:
-        return sorted(e.name for e in entries if not e.name.startswith(".") and e.is_dir())
-
-
-def _images(folder: Path) -> list[Path]:
-    # A directory's own list says what is a file: ImageNet's million need no question each.
-    with _listing(folder) as entries:
-        names = sorted(
-            entry.name
-            for entry in entries
-            if entry.name.lower().endswith(IMAGE_SUFFIXES)
-            and not entry.name.startswith(".")
-            and entry.is_file()
-        )
-    return [folder / name for name in names]
+    return sorted(folders), [folder / name for name in sorted(images)]

@@ -40,5 +40,5 @@ def load_imagenet(request: Request) -> Records:
 
 
 def _load(request: Request, wnids: tuple[str, ...]) -> Records:
-    folder = split_folder(request.path, request.split)
-    return class_folders(folder, classes=wnids, prefix=request.path)
+    root = request.path
+    return class_folders(split_folder(root, request.split), classes=wnids, prefix=root)

@@ -78,9 +78,8 @@ def read_parquet(
     class_names
         All class names, which labels count in; by default those the file's own metadata gives.
     """
-    schema = read_schema(files[0])
-    image, label = _image_column(schema, files[0]), _label_column(schema)
-    names, labels = _labels(files, label, class_names or _hub_class_names(schema, label))
+    image = _image_column(files[0])
+    names, labels = _labels(files, class_names)
     return Records(
         class_names=names,
         labels=labels,
@@ -91,9 +90,7 @@ def read_parquet(
 
 def class_names(files: Sequence[Path]) -> tuple[str, ...]:
     """Return the names of all classes in ``files``."""
-    schema = read_schema(files[0])
-    label = _label_column(schema)
-    return _labels(files, label, _hub_class_names(schema, label))[0]
+    return _labels(files, None)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +135,8 @@ def _read_column(files: Sequence[Path], column: str) -> Any:
         return pa.concat_tables(parts, promote_options="permissive")[column]
 
 
-def _image_column(schema: Any, file: Path) -> str:
+def _image_column(file: Path) -> str:
+    schema = read_schema(file)
     for column in schema:
         binary = column.type
         if pa.types.is_struct(binary) and binary.get_field_index("bytes") >= 0:
@@ -151,11 +149,7 @@ def _image_column(schema: Any, file: Path) -> str:
     )
 
 
-def _label_column(schema: Any) -> str | None:
-    return next((name for name in LABEL_COLUMNS if name in schema.names), None)
-
-
-def _hub_class_names(schema: Any, label: str | None) -> tuple[str, ...] | None:
+def _hub_class_names(schema: Any, label: str) -> tuple[str, ...] | None:
     """Class names from the metadata the hub's own writer leaves, if it is there."""
     try:
         info = json.loads((schema.metadata or {})[b"huggingface"])
@@ -165,10 +159,13 @@ def _hub_class_names(schema: Any, label: str | None) -> tuple[str, ...] | None:
 
 
 def _labels(
-    files: Sequence[Path], column: str | None, names: Sequence[str] | None
+    files: Sequence[Path], names: Sequence[str] | None
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    schema = read_schema(files[0])
+    column = next((name for name in LABEL_COLUMNS if name in schema.names), None)
     if column is None:
         return ("unlabelled",), np.zeros(sum(map(count_rows, files)), dtype=np.int64)
+    names = names or _hub_class_names(schema, column)
     cells = _read_column(files, column)
     if cells.null_count:
         raise InputError(f"{files[0]}: column '{column}' has {cells.null_count} missing labels")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -49,32 +50,6 @@ class Records:
     pixels: Tensor | None = None
     encoded: EncodedImages | None = None
 
-    def problem(self) -> str | None:
-        """Say what is wrong with records that another package made; None where nothing is."""
-        n, images = len(self.ids), self.pixels if self.encoded is None else self.encoded
-        if images is None or (self.pixels is not None and self.encoded is not None):
-            return "gave not exactly one of pixels and encoded images"
-        if not n == len(self.labels) == len(images) == len(set(self.ids)):
-            return (
-                f"gave {len(images)} images, {len(self.labels)} labels and {n} ids, "
-                f"{len(set(self.ids))} of them different"
-            )
-        if not isinstance(self.labels, np.ndarray) or self.labels.dtype != np.int64:
-            return "gave labels that are no NumPy array of int64"
-        if not np.isin(self.labels, np.arange(len(self.class_names))).all():
-            return f"gave labels that do not count its {len(self.class_names)} class names from 0"
-        if self.pixels is not None and (
-            self.pixels.dtype != torch.uint8
-            or self.pixels.ndim != 4
-            or self.pixels.shape[1] != 3
-            or self.pixels.shape[2] != self.pixels.shape[3]
-        ):
-            return (
-                f"gave pixels of {self.pixels.dtype} and shape {tuple(self.pixels.shape)}, not "
-                "uint8 (n, 3, size, size)"
-            )
-        return None
-
     def select(self, indices: NDArray[np.int64]) -> "Records":
         """Select the images at ``indices``, in that order."""
         return Records(
@@ -88,3 +63,33 @@ class Records:
     def split_by_seed(self, request: Request) -> "Records":
         """Select the train or test part of a source that has no split of its own."""
         return self.select(seeded_split(self.labels, request.split, seed=request.seed))
+
+
+def problem_of(found: Any) -> str | None:
+    """Say what is wrong with what a source of another package returned; None where nothing is."""
+    if not isinstance(found, Records):
+        return f"returned a {type(found).__name__}, not sag_vicreg.data.Records"
+    n, pixels = len(found.ids), found.pixels
+    images = pixels if found.encoded is None else found.encoded
+    if images is None or (pixels is not None and found.encoded is not None):
+        return "gave not exactly one of pixels and encoded images"
+    if not n == len(found.labels) == len(images) == len(set(found.ids)):
+        return (
+            f"gave {len(images)} images, {len(found.labels)} labels and {n} ids, "
+            f"{len(set(found.ids))} of them different"
+        )
+    if not isinstance(found.labels, np.ndarray) or found.labels.dtype != np.int64:
+        return "gave labels that are no NumPy array of int64"
+    if not np.isin(found.labels, np.arange(len(found.class_names))).all():
+        return f"gave labels that do not count its {len(found.class_names)} class names from 0"
+    if pixels is not None and (
+        pixels.dtype != torch.uint8
+        or pixels.ndim != 4
+        or pixels.shape[1] != 3
+        or pixels.shape[2] != pixels.shape[3]
+    ):
+        return (
+            f"gave pixels of {pixels.dtype} and shape {tuple(pixels.shape)}, not "
+            "uint8 (n, 3, size, size)"
+        )
+    return None

@@ -39,40 +39,28 @@ class CropDraw:
 
     COLUMNS: ClassVar[int] = 2 * ATTEMPTS + 2
 
-    def boxes(self, heights: Tensor | int, widths: Tensor | int) -> Tensor:
-        """Box of every image: top, left, height, width in whole pixels, int64 (n, 4).
+    def boxes(self, height: int, width: int) -> Tensor:
+        """Boxes in images of one size: top, left, height, width in whole pixels, int64 (n, 4).
 
         The distribution is that of torchvision's ``RandomResizedCrop``.
         """
-        n = len(self.uniforms)
-        size = torch.stack([torch.as_tensor(side).expand(n) for side in (heights, widths)], dim=1)
-        size = size.to(torch.float64)
         areas, ratios, corners = self.uniforms.double().split([ATTEMPTS, ATTEMPTS, 2], dim=1)
-        area = size.prod(dim=1, keepdim=True) * _between(areas, *self.scale)
+        area = height * width * _between(areas, *self.scale)
         low, high = torch.tensor(self.ratio, dtype=torch.float64).log().tolist()
         ratio = _between(ratios, low, high).exp()
         tried = torch.stack([(area / ratio).sqrt().round(), (area * ratio).sqrt().round()], dim=2)
-        fits = ((tried > 0) & (tried <= size[:, None])).all(dim=2)
-        first = fits.int().argmax(dim=1)
-        found = fits.any(dim=1)
-        sides = tried[torch.arange(n), first]
+        size = torch.tensor([height, width], dtype=torch.float64)
+        fits = ((tried > 0) & (tried <= size)).all(dim=2)
+        sides = tried[torch.arange(len(tried)), fits.int().argmax(dim=1)]
         corner = (corners * (size - sides + 1)).floor()
-        centred = self._central(size)
-        sides = torch.where(found[:, None], sides, centred)
-        corner = torch.where(found[:, None], corner, ((size - centred) / 2).floor())
+        # Where none fits, the largest centred box whose aspect ratio is allowed.
+        narrow, wide = self.ratio
+        largest = [min(height, round(width / narrow)), min(width, round(height * wide))]
+        centred = torch.tensor(largest, dtype=torch.float64)
+        found = fits.any(dim=1, keepdim=True)
+        sides = torch.where(found, sides, centred)
+        corner = torch.where(found, corner, ((size - centred) / 2).floor())
         return torch.cat([corner, sides], dim=1).long()
-
-    def _central(self, size: Tensor) -> Tensor:
-        """Sides of the largest centred box whose aspect ratio is allowed."""
-        height, width = size.unbind(dim=1)
-        low, high = self.ratio
-        return torch.stack(
-            [
-                torch.minimum(height, (width / low).round()),
-                torch.minimum(width, (height * high).round()),
-            ],
-            dim=1,
-        )
 
     def __getitem__(self, rows: slice) -> "CropDraw":
         return replace(self, uniforms=self.uniforms[rows])

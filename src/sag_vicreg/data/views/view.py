@@ -59,12 +59,11 @@ class ViewRecipe:
     def draw(self, n: int, generator: torch.Generator) -> "ViewDraw":
         """Draw the fate of ``n`` images; a fixed amount of randomness, whatever the recipe."""
         columns = [CropDraw.COLUMNS, 5, 4, 4, 1]
-        uniforms = torch.rand(n, sum(columns), generator=generator)
-        crop, chances, strengths, order, sigma = uniforms.split(columns, dim=1)
+        drawn = torch.rand(n, sum(columns), generator=generator).split(columns, dim=1)
+        crop, chances, strengths, order, sigma = drawn
         likely = torch.tensor([self.flip, self.jitter, self.grey, self.blur, self.solarise])
         flip, jitters, grey, blur, solarises = (chances < likely).unbind(dim=1)
-        reach = torch.tensor(self.jitter_strength)
-        factors = (2 * strengths - 1) * reach
+        factors = (2 * strengths - 1) * torch.tensor(self.jitter_strength)
         # Brightness, contrast and saturation are factors around 1, hue a shift around 0.
         factors[:, :3] = (1 + factors[:, :3]).clamp(min=0)
         low, high = self.sigma
