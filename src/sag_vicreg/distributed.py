@@ -32,19 +32,14 @@ class GlobalViews:
         Rows of all processes, in order of rank.
     sizes : tuple of int
         Rows of each process; ``(n,)`` where there is only one.
-    rank : int
-        This process.
+    own : slice
+        The rows of this process.
     """
 
     z: Tensor
     z_prime: Tensor
     sizes: tuple[int, ...]
-    rank: int
-
-    @property
-    def own(self) -> slice:
-        """The rows of this process."""
-        return _own_rows(self.sizes, self.rank)
+    own: slice
 
 
 def gather_views(z: Tensor, z_prime: Tensor) -> GlobalViews:
@@ -55,14 +50,16 @@ def gather_views(z: Tensor, z_prime: Tensor) -> GlobalViews:
     """
     z, z_prime = working_views(z, z_prime)
     sizes: tuple[int, ...] = (len(z),)
-    rank = 0
+    own = slice(0, len(z))
     if world_size() > 1:
-        sizes, rank = _row_counts(z), dist.get_rank()
+        sizes = _row_counts(z)
+        before = sum(sizes[: dist.get_rank()])
+        own = slice(before, before + len(z))
         # Both views in one collective, forward and backward.
-        views: Tensor = _GatherRows.apply(torch.stack((z, z_prime), dim=1), sizes, rank)  # type: ignore[no-untyped-call]
+        views: Tensor = _GatherRows.apply(torch.stack((z, z_prime), dim=1), sizes, own)  # type: ignore[no-untyped-call]
         z, z_prime = views[:, 0], views[:, 1]
     check_rows(z)
-    return GlobalViews(z, z_prime, sizes, rank)
+    return GlobalViews(z, z_prime, sizes, own)
 
 
 def gather_rows(rows: Tensor, sizes: tuple[int, ...]) -> Tensor:
@@ -74,11 +71,6 @@ def gather_rows(rows: Tensor, sizes: tuple[int, ...]) -> Tensor:
     gathered = [torch.empty_like(padded) for _ in sizes]
     dist.all_gather(gathered, padded)
     return torch.cat([piece[:size] for piece, size in zip(gathered, sizes, strict=True)])
-
-
-def _own_rows(sizes: tuple[int, ...], rank: int) -> slice:
-    start = sum(sizes[:rank])
-    return slice(start, start + sizes[rank])
 
 
 def _row_counts(z: Tensor) -> tuple[int, ...]:
@@ -93,8 +85,8 @@ def _row_counts(z: Tensor) -> tuple[int, ...]:
 
 class _GatherRows(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, rows: Tensor, sizes: tuple[int, ...], rank: int) -> Tensor:
-        ctx.own = _own_rows(sizes, rank)
+    def forward(ctx: Any, rows: Tensor, sizes: tuple[int, ...], own: slice) -> Tensor:
+        ctx.own = own
         return gather_rows(rows, sizes)
 
     @staticmethod

@@ -3,7 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from operator import length_hint
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
 
 T = TypeVar("T")
 
@@ -12,13 +15,23 @@ T = TypeVar("T")
 def progress_bar(description: str, total: float | None) -> Iterator[Callable[[float], None]]:
     """Show a bar while the block runs; the block calls the yielded function to advance it.
 
-    Nothing is drawn where stderr is not a terminal, so logs and pipes stay clean.
-
     Examples
     --------
     >>> with progress_bar("permutations", total=199) as advance:
     ...     for _ in range(199):
     ...         advance(1)
+    """
+    with make_bar() as progress:
+        task = progress.add_task(description, total=total)
+        yield lambda amount: progress.update(task, advance=amount)
+
+
+def make_bar(
+    *more: "ProgressColumn", bar_width: int | None = 40, expand: bool = False
+) -> "Progress":
+    """Make rich's bar: description, steps, time gone and left, then ``more`` columns.
+
+    Nothing is drawn where stderr is not a terminal, so logs and pipes stay clean: it is disabled.
     """
     from rich.console import Console
     from rich.progress import (
@@ -31,18 +44,18 @@ def progress_bar(description: str, total: float | None) -> Iterator[Callable[[fl
     )
 
     console = Console(stderr=True)
-    columns = (
+    return Progress(
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=bar_width),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
+        *more,
+        console=console,
+        transient=True,
+        expand=expand,
+        disable=not console.is_terminal,
     )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
-        task = progress.add_task(description, total=total)
-        yield lambda amount: progress.update(task, advance=amount)
 
 
 def track(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:

@@ -45,8 +45,11 @@ def block_shape(side: int, scale: float, aspect: float) -> tuple[int, int]:
     (8, 5)
     """
     area = scale * side * side
-    height, width = math.sqrt(area * aspect), math.sqrt(area / aspect)
-    return _whole(height, side), _whole(width, side)
+    height, width = (
+        min(max(math.floor(math.sqrt(square) + 0.5), 1), side)
+        for square in (area * aspect, area / aspect)
+    )
+    return height, width
 
 
 def fewest_context_patches(
@@ -68,7 +71,3 @@ def fewest_context_patches(
     jumps = [half / area for half in halves] + [area / half for half in halves]
     aspects = [low, high, *(aspect for aspect in jumps if low <= aspect <= high)]
     return context - max(math.prod(block_shape(side, target_scale[1], each)) for each in aspects)
-
-
-def _whole(length: float, side: int) -> int:
-    return min(max(math.floor(length + 0.5), 1), side)

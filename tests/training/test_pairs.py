@@ -71,7 +71,7 @@ def test_pairs_are_counted_by_level_and_reach_into_earlier_batches(tiny_recipe: 
     assert measured["pair_weight"] == pytest.approx(0.5)
     assert list(measured) == list(monitor.columns) == [*WALK, *LEVELS]
 
-    at_home = WalkedViews.at_home(GlobalViews(z, z_prime, (12,), 0))
+    at_home = WalkedViews.at_home(GlobalViews(z, z_prime, (12,), slice(0, 12)))
     assert list(monitor.measure(at_home, moment)) == WALK, "no walk, no partner's class"
 
 

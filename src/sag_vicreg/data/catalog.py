@@ -137,23 +137,22 @@ class Availability:
 
 def available(root: str | Path | None = None) -> list[Availability]:
     """Look for every named dataset under ``root`` (``$SAG_VICREG_DATA`` by default)."""
-    found = []
-    for name in dataset_names():
-        where, summary, problem = "nowhere", "", None
-        try:
-            entry = _declared(name)
-            summary = entry.summary
-            if name.endswith(":PATH"):
-                where = "any path"
-            else:
-                place = None if entry.folder is None else root
-                folder = _find(name, place)[1]
-                where = str(folder or ("built in" if name in DATASETS else "its package"))
-                check_dataset(name, root=place)
-        except InputError as error:
-            problem = str(error)
-        found.append(Availability(name, summary, where, problem))
-    return found
+    return [_look_for(name, root) for name in dataset_names()]
+
+
+def _look_for(name: str, root: str | Path | None) -> Availability:
+    summary, where = "", "nowhere"
+    try:
+        entry = _declared(name)
+        summary = entry.summary
+        if name.endswith(":PATH"):
+            return Availability(name, summary, "any path", None)
+        place = None if entry.folder is None else root
+        where = str(_find(name, place)[1] or ("built in" if name in DATASETS else "its package"))
+        check_dataset(name, root=place)
+    except InputError as error:
+        return Availability(name, summary, where, str(error))
+    return Availability(name, summary, where, None)
 
 
 def read(entry: DatasetEntry, request: Request) -> Records:

@@ -48,21 +48,17 @@ def _locate(location: tuple[Any, ...], model: type[BaseModel]) -> tuple[str, typ
     """
     section = model
     keys: list[str] = []
-    parts = list(location)
-    while parts:
-        part = str(parts.pop(0))
-        field = section.model_fields.get(part)
+    parts = map(str, location)
+    for part in parts:
         keys.append(part)
-        if field is None:
-            break
-        types = (field.annotation, *get_args(field.annotation))
+        field = section.model_fields.get(part)
+        types = () if field is None else (field.annotation, *get_args(field.annotation))
         options = [o for o in types if isinstance(o, type) and issubclass(o, BaseModel)]
-        if len(options) > 1 and parts:  # a union told apart by name
-            tag = parts.pop(0)
+        if not options:
+            break
+        section = options[0]
+        if len(options) > 1:  # a union told apart by name
+            tag = next(parts, "")
             named = (o for o in options if tag in get_args(o.model_fields["name"].annotation))
             section = next(named, None) or find_method(tag) or section
-        elif options:
-            section = options[0]
-        else:
-            break
     return ".".join(keys), section

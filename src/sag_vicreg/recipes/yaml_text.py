@@ -15,6 +15,11 @@ MOST_NODES = 100_000
 class _Loader(yaml.SafeLoader):
     """Reads ``1e-6`` as a number: YAML 1.1 wants ``1.0e-6`` and makes a string of the rest."""
 
+    def construct_document(self, node: yaml.Node) -> Any:
+        # Counted before anything is built: a few aliases of aliases can stand for billions.
+        _check_nodes(node)
+        return super().construct_document(node)
+
 
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
@@ -26,16 +31,7 @@ _Loader.add_implicit_resolver(
 def parse_yaml(text: str) -> Any:
     """Parse YAML into plain values, of bounded depth and number."""
     check_brackets(text)
-    loader = _Loader(text)
-    try:
-        node = loader.get_single_node()
-        if node is None:
-            return None
-        # Counted before anything is built: a few aliases of aliases can stand for billions.
-        _check_nodes(node)
-        value = loader.construct_document(node)  # a SafeLoader: plain values only
-    finally:
-        loader.dispose()
+    value = yaml.load(text, _Loader)  # a SafeLoader: plain values only
     check_values(value)
     return value
 

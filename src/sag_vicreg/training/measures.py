@@ -84,9 +84,14 @@ class ImageMonitor:
 
     def _accuracy(self, bank: Array, queries: Array) -> float:
         """Classify the test images by the training images next to them."""
-        labels = self.bank.labels.numpy(), self.queries.labels.numpy()
-        k = min(_NEIGHBORS, len(bank))
-        return hierarchical_knn(bank, labels[0], queries, labels[1], self.classes, k=k).accuracy[-1]
+        return hierarchical_knn(
+            bank,
+            self.bank.labels.numpy(),
+            queries,
+            self.queries.labels.numpy(),
+            self.classes,
+            k=min(_NEIGHBORS, len(bank)),
+        ).accuracy[-1]
 
 
 def evenness(vectors: Array) -> float:

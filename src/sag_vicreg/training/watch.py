@@ -6,20 +6,13 @@ from contextlib import suppress
 from typing import Any
 
 import lightning.pytorch as pl
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import TextColumn
 from rich.table import Column
 
 from sag_vicreg.artifacts import Run
 from sag_vicreg.errors import InputError, NotFiniteError, TrainingStopped
 from sag_vicreg.methods import TwoViewMethod
+from sag_vicreg.progress import make_bar
 from sag_vicreg.training.measures import COLLAPSED, MEASURES, ImageMonitor
 from sag_vicreg.training.metrics import MetricsLog
 from sag_vicreg.training.module import TrainingModule
@@ -145,20 +138,9 @@ class _Bar:
     """
 
     def __init__(self, start: int, total: int) -> None:
-        console = Console(stderr=True)
         rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")  # what is left of the line
-        self._progress = Progress(
-            TextColumn("training"),
-            BarColumn(bar_width=16),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}", table_column=rest),
-            console=console,
-            transient=True,
-            expand=True,
-            disable=not console.is_terminal,
-        )
+        note = TextColumn("{task.fields[note]}", table_column=rest)
+        self._progress = make_bar(note, bar_width=16, expand=True)
         self._task = self._progress.add_task("training", total=total, completed=start, note="")
         self._knn = ""
         self._total = total

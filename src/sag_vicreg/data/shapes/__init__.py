@@ -60,12 +60,11 @@ def draw_shapes(
     n = PER_CLASS[split] if per_class is None else per_class
     images = np.empty((len(labels), n, 3, size, size), dtype=np.uint8)
 
-    def draw(place: int) -> None:
-        label = int(labels[place])
+    def draw(place: int, label: int) -> None:
         rng = np.random.default_rng([seed, list(PER_CLASS).index(split), label])
         images[place] = draw_class(kinds[label], n, size, rng)
 
     # NumPy lets go of the interpreter while it computes, so threads share the classes out.
     with ThreadPoolExecutor(max_workers=core_count()) as pool:
-        list(pool.map(draw, range(len(labels))))
+        list(pool.map(draw, range(len(labels)), labels.tolist()))
     return images.reshape(-1, 3, size, size), np.repeat(labels, n).astype(np.int64)

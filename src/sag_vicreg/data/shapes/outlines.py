@@ -21,7 +21,7 @@ def length(u: Array, v: Array) -> Array:
 
 
 def _disc(u: Array, v: Array, radius: float) -> Array:
-    return length(u, v) - np.float32(radius)
+    return length(u, v) - radius
 
 
 def _both(a: Array, b: Array) -> Array:
@@ -33,7 +33,7 @@ def _both(a: Array, b: Array) -> Array:
 def _fold(u: Array, v: Array, n: int) -> tuple[Array, Array]:
     """Fold the plane onto one of ``n`` equal sectors, centred on the u axis."""
     angle = np.arctan2(v, u)
-    sector = np.float32(2 * np.pi / n)
+    sector = 2 * np.pi / n
     angle = np.abs(np.mod(angle + sector / 2, sector) - sector / 2)
     radius = length(u, v)
     return radius * np.cos(angle), radius * np.sin(angle)
@@ -48,8 +48,7 @@ def _segment(u: Array, v: Array, a: tuple[float, float], b: tuple[float, float])
 
 
 def _polygon(u: Array, v: Array, n: int, apothem: float) -> Array:
-    x, _ = _fold(u, v, n)
-    return x - np.float32(apothem)
+    return _fold(u, v, n)[0] - apothem
 
 
 def _star(u: Array, v: Array, n: int, inner: float) -> Array:
@@ -62,7 +61,7 @@ def _star(u: Array, v: Array, n: int, inner: float) -> Array:
 def clover(u: Array, v: Array) -> Array:
     """Four round petals."""
     x, y = _fold(u, v, 4)
-    return _disc(x - np.float32(0.54), y, 0.42)
+    return _disc(x - 0.54, y, 0.42)
 
 
 def daisy(u: Array, v: Array) -> Array:
@@ -73,31 +72,30 @@ def daisy(u: Array, v: Array) -> Array:
 
 def leaf(u: Array, v: Array) -> Array:
     """Lens: two arcs that meet in two tips."""
-    return length(u, np.abs(v) + np.float32(0.75)) - np.float32(1.25)
+    return length(u, np.abs(v) + 0.75) - 1.25
 
 
 def heart(u: Array, v: Array) -> Array:
     """Heart-shaped leaf, tip along u."""
-    x, y = np.abs(v), (np.float32(0.75) - u) / np.float32(1.5)
-    x = x / np.float32(1.5)
-    lobe = length(x - np.float32(0.25), y - np.float32(0.75)) - np.float32(np.sqrt(2) / 4)
+    x, y = np.abs(v) / 1.5, (0.75 - u) / 1.5
+    lobe = length(x - 0.25, y - 0.75) - 2**0.5 / 4
     half = np.maximum(x + y, 0) / 2
     tip = length(x - half, y - half) * np.sign(x - y)
     top = length(x, y - 1)
     distance = np.where(x + y > 1, lobe, np.where(np.abs(tip) < top, tip, np.sign(x - y) * top))
-    return np.float32(1.5) * distance
+    return 1.5 * distance
 
 
 def gear(u: Array, v: Array) -> Array:
     """Eight teeth around a hole."""
     radius, angle = length(u, v), np.arctan2(v, u)
-    teeth = np.float32(0.84) + np.float32(0.13) * np.tanh(3 * np.sin(8 * angle))
-    return _both(radius - teeth, np.float32(0.32) - radius)
+    teeth = 0.84 + 0.13 * np.tanh(3 * np.sin(8 * angle))
+    return _both(radius - teeth, 0.32 - radius)
 
 
 def nut(u: Array, v: Array) -> Array:
     """Hexagon around a hole."""
-    return _both(_polygon(u, v, 6, 0.84), np.float32(0.42) - length(u, v))
+    return _both(_polygon(u, v, 6, 0.84), 0.42 - length(u, v))
 
 
 def square(u: Array, v: Array) -> Array:
@@ -107,7 +105,7 @@ def square(u: Array, v: Array) -> Array:
 
 def triangle(u: Array, v: Array) -> Array:
     """Three equal sides."""
-    return _polygon(u + np.float32(0.08), v, 3, 0.55)
+    return _polygon(u + 0.08, v, 3, 0.55)
 
 
 def star(u: Array, v: Array) -> Array:
@@ -122,13 +120,13 @@ def spark(u: Array, v: Array) -> Array:
 
 def crescent(u: Array, v: Array) -> Array:
     """Disc with a bite taken out."""
-    return _both(_disc(u, v, 0.9), -_disc(u - np.float32(0.5), v, 0.72))
+    return _both(_disc(u, v, 0.9), -_disc(u - 0.5, v, 0.72))
 
 
 def planet(u: Array, v: Array) -> Array:
     """Disc inside a flat ring seen from the side."""
-    ring = np.abs(length(u, v * np.float32(3.2)) - np.float32(0.95)) - np.float32(0.12)
-    return -_both(-_disc(u, v, 0.6), -ring / np.float32(1.6))
+    ring = np.abs(length(u, v * 3.2) - 0.95) - 0.12
+    return -_both(-_disc(u, v, 0.6), -ring / 1.6)
 
 
 OUTLINES: dict[str, Outline] = {

@@ -39,7 +39,7 @@ class Nuisances:
         """One number per image in [low, high)."""
         column = self._uniforms[:, self._next]
         self._next += 1
-        return np.float32(low) + np.float32(high - low) * column
+        return low + (high - low) * column
 
 
 def draw_class(kind: ShapeClass, n: int, size: int, rng: np.random.Generator) -> NDArray[np.uint8]:
@@ -60,7 +60,7 @@ def draw_class(kind: ShapeClass, n: int, size: int, rng: np.random.Generator) ->
 def _draw(
     kind: ShapeClass, nuisances: Nuisances, size: int, noise: np.random.Generator
 ) -> NDArray[np.uint8]:
-    axis = (np.arange(size, dtype=np.float32) + np.float32(0.5)) * np.float32(2 / size) - 1
+    axis = (np.arange(size, dtype=np.float32) + 0.5) * (2 / size) - 1
     x, y = np.meshgrid(axis, axis)
     canvas = _background(kind, nuisances, x, y)
     light = nuisances.uniform(0, 2 * np.pi)
@@ -70,9 +70,8 @@ def _draw(
         _draw_figure(canvas, kind, nuisances, (x, y), (cx, cy), scale, light, colours)
     exposure = nuisances.uniform(0.65, 1.15)[:, None, None, None]
     grain = nuisances.uniform(0.01, 0.045)[:, None, None, None]
-    grains = grain * noise.standard_normal(canvas.shape, dtype=np.float32)
-    pixels = np.clip(canvas * exposure + grains, 0, 1)
-    return np.asarray(np.rint(pixels * 255), dtype=np.uint8)
+    canvas = canvas * exposure + grain * noise.standard_normal(canvas.shape, dtype=np.float32)
+    return np.asarray(np.rint(np.clip(canvas, 0, 1) * 255), dtype=np.uint8)
 
 
 def _background(kind: ShapeClass, nuisances: Nuisances, x: Array, y: Array) -> Array:
@@ -85,7 +84,7 @@ def _background(kind: ShapeClass, nuisances: Nuisances, x: Array, y: Array) -> A
     first, second = (_background_colour(chosen, nuisances) for _ in range(2))
     angle, offset = nuisances.uniform(0, 2 * np.pi), nuisances.uniform(-0.5, 0.5)
     ramp = _along(angle, x, y) + offset[:, None, None]
-    blend = np.clip(np.float32(0.5) + np.float32(0.6) * ramp, 0, 1)[:, None]
+    blend = np.clip(0.5 + 0.6 * ramp, 0, 1)[:, None]
     canvas = _blend(first[:, :, None, None], second[:, :, None, None], blend)
     # Two crossed waves: soft blobs when slow, weave when fast.
     pattern = nuisances.uniform(0, 0.09)[:, None, None]
@@ -116,7 +115,7 @@ def _placements(kind: ShapeClass, nuisances: Nuisances) -> list[tuple[Array, Arr
     turn, scale = nuisances.uniform(0, 2 * np.pi), nuisances.uniform(0.32, 0.44)
     placements = []
     for corner in range(kind.count):
-        angle = turn + np.float32(2 * np.pi * corner / kind.count) + nuisances.uniform(-0.25, 0.25)
+        angle = turn + 2 * np.pi * corner / kind.count + nuisances.uniform(-0.25, 0.25)
         radius = nuisances.uniform(0.48, 0.6)
         placements.append((radius * np.cos(angle), radius * np.sin(angle), scale))
     return placements
@@ -141,18 +140,16 @@ def _draw_figure(
     pixel = np.float32(2 / canvas.shape[-1])
 
     def coverage(distance: Array, width: Array | np.float32) -> Array:
-        return np.clip(np.float32(0.5) - distance * wide / width, 0, 1)
+        return np.clip(0.5 - distance * wide / width, 0, 1)
 
     def local(dx: Array | float, dy: Array | float) -> tuple[Array, Array]:
         cos, sin = np.cos(turn)[:, None, None], np.sin(turn)[:, None, None]
         u, v = (x - dx) * cos + (y - dy) * sin, (y - dy) * cos - (x - dx) * sin
         return u / wide, v / (wide * stretch)
 
-    throw = np.float32(0.1) * wide
-    shade_x = throw * np.cos(light)[:, None, None]
-    shade_y = throw * np.sin(light)[:, None, None]
-    shadow = coverage(outline(*local(shade_x, shade_y)), 3 * pixel)
-    canvas *= 1 - np.float32(0.35) * shadow[:, None]
+    throw_x, throw_y = (0.1 * wide * side(light)[:, None, None] for side in (np.cos, np.sin))
+    shadow = coverage(outline(*local(throw_x, throw_y)), 3 * pixel)
+    canvas *= 1 - 0.35 * shadow[:, None]
 
     u, v = local(0, 0)
     distance = outline(u, v)
@@ -160,12 +157,11 @@ def _draw_figure(
     texture = TEXTURES[kind.texture](u + nuisances.uniform(-0.1, 0.1)[:, None, None], v)
     colour = _blend(base[:, :, None, None], accent[:, :, None, None], texture[:, None])
     # A soft light from the side the shadow falls away from.
-    shading = 1 - np.float32(0.18) * _along(light, x / wide, y / wide)
+    shading = 1 - 0.18 * _along(light, x / wide, y / wide)
     colour = colour * shading[:, None]
     mark, tone = MARKS[kind.family]
-    colour = _blend(colour, tone, np.float32(0.8) * mark(u, v, distance)[:, None])
-    cover = coverage(distance, pixel)[:, None]
-    canvas += (colour - canvas) * cover
+    colour = _blend(colour, tone, 0.8 * mark(u, v, distance)[:, None])
+    canvas += (colour - canvas) * coverage(distance, pixel)[:, None]
 
 
 def _figure_colours(

@@ -15,29 +15,28 @@ def plain(u: Array, v: Array) -> Array:
 
 def striped(u: Array, v: Array) -> Array:
     """Bands across the u axis."""
-    return _soft_step(np.sin(np.float32(2 * np.pi / 0.56) * u))
+    return _soft_step(np.sin((2 * np.pi / 0.56) * u))
 
 
 def dotted(u: Array, v: Array) -> Array:
     """Dots on a square grid."""
-    period = np.float32(0.62)
-    x, y = (np.mod(axis / period, 1) - np.float32(0.5) for axis in (u, v))
-    return _soft_step(10 * (np.float32(0.3) - length(x, y)))
+    x, y = (np.mod(axis / 0.62, 1) - 0.5 for axis in (u, v))
+    return _soft_step(10 * (0.3 - length(x, y)))
 
 
 def checked(u: Array, v: Array) -> Array:
     """Chessboard."""
-    wave = np.float32(np.pi / 0.42)
+    wave = np.pi / 0.42
     return _soft_step(4 * np.sin(wave * u) * np.sin(wave * v))
 
 
 def ringed(u: Array, v: Array) -> Array:
     """Rings around the centre."""
-    return _soft_step(np.sin(np.float32(2 * np.pi / 0.5) * length(u, v)))
+    return _soft_step(np.sin((2 * np.pi / 0.5) * length(u, v)))
 
 
 def _soft_step(x: Array) -> Array:
-    step: Array = np.clip(np.float32(0.5) + np.float32(1.2) * x, 0, 1)
+    step: Array = np.clip(0.5 + 1.2 * x, 0, 1)
     return step
 
 
@@ -94,20 +93,20 @@ FIGURES = {
 
 
 def _centre(u: Array, v: Array, distance: Array) -> Array:
-    return _soft_step(8 * (np.float32(0.2) - length(u, v)))
+    return _soft_step(8 * (0.2 - length(u, v)))
 
 
 def _midrib(u: Array, v: Array, distance: Array) -> Array:
-    return _soft_step(8 * (np.float32(0.04) - np.abs(v)))
+    return _soft_step(8 * (0.04 - np.abs(v)))
 
 
 def _rim(u: Array, v: Array, distance: Array) -> Array:
-    return _soft_step(8 * (distance + np.float32(0.06)))
+    return _soft_step(8 * (distance + 0.06))
 
 
 def _limb(u: Array, v: Array, distance: Array) -> Array:
-    depth: Array = np.clip(1 + distance / np.float32(0.35), 0, 1)
-    return np.float32(0.5) * depth
+    depth: Array = np.clip(1 + distance / 0.35, 0, 1)
+    return 0.5 * depth
 
 
 # What every member of a family wears, whatever its outline and texture: where, and in what colour.

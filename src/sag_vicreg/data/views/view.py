@@ -131,8 +131,6 @@ class ViewDraw:
 
     def to(self, device: torch.device) -> "ViewDraw":
         """Move what the device works with; boxes are reckoned where they were drawn."""
-        if device == self.flip.device:
-            return self
         moved = {f.name: getattr(self, f.name).to(device) for f in fields(self) if f.name != "crop"}
         return ViewDraw(crop=self.crop, **moved)
 
