@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from platformdirs import user_cache_path
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 
 from sag_vicreg.artifacts import atomic_path
 from sag_vicreg.data.encoded import CorruptImageError, EncodedImages
@@ -78,34 +79,30 @@ def decode_squares(
     return pixels, indices
 
 
-class _Squares(Dataset[Square]):
-    def __init__(self, encoded: EncodedImages, size: int) -> None:
-        self.encoded, self.size = encoded, size
-
-    def __len__(self) -> int:
-        return len(self.encoded)
-
-    def __getitem__(self, index: int) -> Square:
-        try:
-            return self.encoded.square(index, self.size)
-        except CorruptImageError as error:
-            return error
-
-
 def _decoded(encoded: EncodedImages, size: int) -> Iterator[Square]:
     """Decode all images in order, on every core where there are many."""
     workers = core_count() if len(encoded) > _WORTH_WORKERS else 0
     if workers:
         encoded.share()
-    parts = DataLoader(
-        _Squares(encoded, size),
+    parts: DataLoader[int] = DataLoader(
+        range(len(encoded)),  # type: ignore[arg-type]  # a sequence will do
         batch_size=_PART,
-        collate_fn=list,
+        collate_fn=partial(_decode, encoded, size),
         num_workers=workers,
         # A loader seeds its workers; without a generator of its own it would move the caller's.
         generator=torch.Generator(),
     )
     return chain.from_iterable(parts)
+
+
+def _decode(encoded: EncodedImages, size: int, indices: list[int]) -> list[Square]:
+    squares: list[Square] = []
+    for index in indices:
+        try:
+            squares.append(encoded.square(index, size))
+        except CorruptImageError as error:
+            squares.append(error)
+    return squares
 
 
 def _read(path: Path) -> tuple[Tensor, NDArray[np.int64]] | None:

@@ -238,11 +238,8 @@ class RandomWalkPairing(nn.Module):
             Pairs of the whole batch, used as they are; nothing is drawn.
         """
         views = gather_views(z, z_prime)
-        search_sees_all = self.partners == "walk" and self.around == "view" and features is None
-        if pairs is not None or len(views.sizes) > 1 or not search_sees_all:
-            # The search refuses broken rows at no cost, but sees this process's alone, and around
-            # the own view one side of them; processes must refuse a broken one together.
-            check_finite(views.z, views.z_prime)
+        # Of the whole batch: processes must refuse a broken row together.
+        check_finite(views.z, views.z_prime)
         candidates = views.z_prime if self.memory is None else self.memory.behind(views.z_prime)
         if pairs is None:
             share = self.share_at(progress)
@@ -353,9 +350,8 @@ def check_uniforms(uniforms: Tensor, *shape: int) -> None:
         raise InputError(
             f"uniforms have shape {tuple(uniforms.shape)}: {shape[-1]} rows need {shape}"
         )
-    if torch.compiler.is_compiling():  # values cannot be looked at
-        return
-    if not bool(((uniforms >= 0) & (uniforms < 1)).all()):
+    # Under torch.compile values cannot be looked at.
+    if not torch.compiler.is_compiling() and not bool(((uniforms >= 0) & (uniforms < 1)).all()):
         raise InputError(
             f"uniforms run from {uniforms.min():g} to {uniforms.max():g}: they must lie in [0, 1)"
         )

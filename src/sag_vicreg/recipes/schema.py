@@ -201,7 +201,13 @@ class Recipe(BaseModel):
                 f"method.k is {k} but batch_size is {self.batch_size}: "
                 "the walk finds its neighbours in the batch, so lower k or raise batch_size"
             )
-        self._check_number_of_views()
+        if self.views.number not in self.method.takes:
+            one = self.method.takes.start == 1
+            kinds = " or ".join(SINGLE_VIEWS if one else TWO_VIEWS)
+            raise ValueError(
+                f"method {self.method.name} takes {'one view' if one else 'two views'} of an image "
+                f"and views.kind {self.views.kind} makes {self.views.number}: choose {kinds}"
+            )
         local = self.views.local
         if local is not None and local.size > self.dataset.image_size:
             raise ValueError(
@@ -210,16 +216,6 @@ class Recipe(BaseModel):
             )
         check_patches(self)
         return self
-
-    def _check_number_of_views(self) -> None:
-        if self.views.number in self.method.takes:
-            return
-        one = self.method.takes.start == 1
-        kinds = " or ".join(SINGLE_VIEWS if one else TWO_VIEWS)
-        raise ValueError(
-            f"method {self.method.name} takes {'one view' if one else 'two views'} of an image and "
-            f"views.kind {self.views.kind} makes {self.views.number}: choose {kinds}"
-        )
 
     @property
     def learning_rate(self) -> float:

@@ -68,7 +68,9 @@ def _open_locked(path: Path) -> IO[bytes] | None:
     while True:
         with ExitStack() as unless_locked:
             file = unless_locked.enter_context(path.open("ab"))
-            if not _lock(file):
+            try:
+                _lock(file)
+            except (BlockingIOError, PermissionError):
                 return None
             # Whoever let go of it meanwhile has removed the file: a lock on that one holds nobody.
             with suppress(FileNotFoundError):
@@ -80,20 +82,12 @@ def _open_locked(path: Path) -> IO[bytes] | None:
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(file: IO[bytes]) -> bool:
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except PermissionError:
-            return False
-        return True
+    def _lock(file: IO[bytes]) -> None:
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
 
 else:
     import fcntl
 
-    def _lock(file: IO[bytes]) -> bool:
-        try:
-            # Not flock, which a forked process inherits and keeps after its parent's death.
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except (BlockingIOError, PermissionError):
-            return False
-        return True
+    def _lock(file: IO[bytes]) -> None:
+        # Not flock, which a forked process inherits and keeps after its parent's death.
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

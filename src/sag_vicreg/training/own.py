@@ -61,10 +61,8 @@ class OwnParts:
 
 
 def _some(images: ImageDataset, n: int) -> ImageDataset:
-    """Select n images at even distances."""
-    if len(images) <= n:
-        return images
-    return images.select(torch.linspace(0, len(images) - 1, n).round().long())
+    """Select n images at even distances, or all where there are fewer."""
+    return images.select(torch.linspace(0, len(images) - 1, min(n, len(images))).round().long())
 
 
 def _name(part: object) -> str:

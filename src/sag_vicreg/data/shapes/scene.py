@@ -1,5 +1,6 @@
 """Drawing: one class at a time, all its images at once, each with its own nuisances."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,14 +33,11 @@ class Nuisances:
     COLUMNS = 64
 
     def __init__(self, uniforms: Array) -> None:
-        self._uniforms = uniforms
-        self._next = 0
+        self._columns: Iterator[Array] = iter(uniforms.T)
 
     def uniform(self, low: float = 0.0, high: float = 1.0) -> Array:
         """One number per image in [low, high)."""
-        column = self._uniforms[:, self._next]
-        self._next += 1
-        return low + (high - low) * column
+        return low + (high - low) * next(self._columns)
 
 
 def draw_class(kind: ShapeClass, n: int, size: int, rng: np.random.Generator) -> NDArray[np.uint8]:
