@@ -8,6 +8,7 @@ side refers to at import, and only where the compiled library is not there to de
 """
 
 import importlib.util
+from contextlib import suppress
 from pathlib import Path
 
 import torch
@@ -26,11 +27,9 @@ def _compiled_library_loads() -> bool:
     if spec is None or spec.origin is None:
         return False
     for library in sorted(Path(spec.origin).parent.glob("_C*.*")):
-        try:
+        with suppress(OSError):
             torch.ops.load_library(str(library))
-        except OSError:
-            continue
-        return True
+            return True
     return False
 
 

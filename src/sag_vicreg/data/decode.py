@@ -21,7 +21,7 @@ from sag_vicreg.artifacts import atomic_path
 from sag_vicreg.data.encoded import CorruptImageError, EncodedImages
 from sag_vicreg.errors import InputError
 from sag_vicreg.machine import core_count
-from sag_vicreg.progress import track
+from sag_vicreg.progress import progress_bar
 
 # Raise it when decoding changes, so that older caches are not read.
 _CACHE_VERSION = 1
@@ -65,13 +65,14 @@ def decode_squares(
         return cached
     squares = np.empty((len(encoded), 3, size, size), dtype=np.uint8)
     kept: list[int] = []
-    decoded = track(_decoded(encoded, size), f"decoding {name}", total=len(encoded))
-    for index, square in enumerate(decoded):
-        if not isinstance(square, CorruptImageError):
-            squares[len(kept)] = square.transpose(2, 0, 1)
-            kept.append(index)
-        elif not skip_corrupt:
-            raise square
+    with progress_bar(f"decoding {name}", total=len(encoded)) as advance:
+        for index, square in enumerate(_decoded(encoded, size)):
+            if not isinstance(square, CorruptImageError):
+                squares[len(kept)] = square.transpose(2, 0, 1)
+                kept.append(index)
+            elif not skip_corrupt:
+                raise square
+            advance(1)
     pixels, indices = torch.from_numpy(squares[: len(kept)]), np.array(kept, dtype=np.int64)
     # A full disk or a read-only home costs time at the next start, not the work at hand.
     with suppress(InputError, OSError, SafetensorError), atomic_path(path) as temporary:

@@ -187,8 +187,8 @@ class PairingSettings(WalkSettings):
         """Of a walk that nobody takes, write what was written when results were first published."""
         content = super().addressed()
         if self.pairing == "views":
-            of_method = {k: v for k, v in content.items() if k not in self.newer}
-            return of_method | {"scale_over": "batch"}
+            before = {key: content[key] for key in content if key not in self.newer}
+            return before | {"scale_over": "batch"}
         return content
 
 

@@ -19,7 +19,6 @@ def one_line(error: ValidationError, model: type[BaseModel]) -> str:
 
 def _describe(error: Any, model: type[BaseModel]) -> str:
     key, section = _locate(error["loc"], model)
-    value = error["input"]
     kind = error["type"]
     if kind == "extra_forbidden":
         valid = sorted(section.model_fields)
@@ -38,7 +37,7 @@ def _describe(error: Any, model: type[BaseModel]) -> str:
     if kind == "value_error":  # ours: it names its own keys and values
         return str(error["ctx"]["error"])
     message = error["msg"][0].lower() + error["msg"][1:]
-    return f"{key} is {value!r}: {message}"
+    return f"{key} is {error['input']!r}: {message}"
 
 
 def _locate(location: tuple[Any, ...], model: type[BaseModel]) -> tuple[str, type[BaseModel]]:

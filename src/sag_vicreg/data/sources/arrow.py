@@ -19,7 +19,7 @@ def load_arrow(request: Request) -> Records:
     parts = split_folders(root)
     if not parts:
         return read_parquet(_files(root)).split_by_seed(request)
-    chosen = _files(split_folder(root, request.split))
+    chosen = _files(split_folder(request))
     # A class means the same in train and test, also where only one of them has it.
     every = [file for part in parts for file in _files(part)]
     return read_parquet(chosen, class_names=class_names(every), id_prefix=f"{request.split}/")

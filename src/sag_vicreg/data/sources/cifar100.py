@@ -19,7 +19,7 @@ def load_cifar100(request: Request) -> Records:
     """Load all of CIFAR-100's train or test set; half of it is refused."""
     request.refuse_all("cifar100")
     root, split = request.path, request.split
-    records = _load(root, split)
+    records = _load(request)
     counts = np.bincount(records.labels, minlength=100)
     if len(records.labels) != SIZES[split] or not np.all(counts == SIZES[split] // 100):
         raise InputError(
@@ -30,17 +30,18 @@ def load_cifar100(request: Request) -> Records:
     return records
 
 
-def _load(root: Path, split: str) -> Records:
+def _load(request: Request) -> Records:
+    root, split = request.path, request.split
     names = load_hierarchy("cifar100").classes
     if (root / PICKLES).is_dir():
         return _load_pickles(root, split)
     for folder in (root, root / "data"):
         if any(folder.glob("*.parquet")):
             return read_parquet(
-                split_files(folder, split), class_names=names, id_prefix=f"{split}/"
+                split_files(folder, request), class_names=names, id_prefix=f"{split}/"
             )
     if split_folders(root):
-        return class_folders(split_folder(root, split), classes=names, prefix=root)
+        return class_folders(split_folder(request), classes=names, prefix=root)
     raise InputError(
         f"{root} holds no CIFAR-100: expected {PICKLES}/ (torchvision), train*.parquet (hub) or "
         "train/CLASS/ (folders); `sag-vicreg datasets download cifar100` fetches it"

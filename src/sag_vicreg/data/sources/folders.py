@@ -31,7 +31,7 @@ def load_folder(request: Request) -> Records:
     if parts := split_folders(root):
         # A class means the same in train and test, also where only one of them has it.
         names = sorted({name for part in parts for name in _list(part)[0]})
-        return class_folders(split_folder(root, request.split), prefix=root, names=names)
+        return class_folders(split_folder(request), prefix=root, names=names)
     return class_folders(root).split_by_seed(request)
 
 
@@ -41,10 +41,10 @@ def split_folders(root: Path) -> list[Path]:
     return [folder for folder in every if folder.is_dir()]
 
 
-def split_folder(root: Path, split: str) -> Path:
-    """Find the folder of ``split`` under ``root``."""
-    if split not in SPLIT_FOLDERS:
-        raise InputError(f"{root} comes as train and test: load one of them, not '{split}'")
+def split_folder(request: Request) -> Path:
+    """Find the folder of the split that is asked for."""
+    root, split = request.path, request.split
+    request.refuse_all(root)
     for folder in split_folders(root):
         if folder.name in SPLIT_FOLDERS[split]:
             return folder

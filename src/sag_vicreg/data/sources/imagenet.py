@@ -33,12 +33,10 @@ def load_imagenet1k(request: Request) -> Records:
 
 def load_imagenet(request: Request) -> Records:
     """Load the paper's 100 classes where the folder holds exactly those, else all 1,000."""
-    folder = split_folder(request.path, request.split)
-    found = {entry.name for entry in folder.iterdir() if entry.is_dir()}
+    found = {entry.name for entry in split_folder(request).iterdir() if entry.is_dir()}
     only_100 = found == set(imagenet100_wnids())
     return load_imagenet100(request) if only_100 else load_imagenet1k(request)
 
 
 def _load(request: Request, wnids: tuple[str, ...]) -> Records:
-    root = request.path
-    return class_folders(split_folder(root, request.split), classes=wnids, prefix=root)
+    return class_folders(split_folder(request), classes=wnids, prefix=request.path)

@@ -34,23 +34,22 @@ def load_parquet(request: Request) -> Records:
     a single file, or a folder without such names, is split by seed, 80/20 of every class.
     """
     path = request.path
-    if path.is_file():
-        return read_parquet([path]).split_by_seed(request)
-    files = sorted(path.glob("*.parquet"))
+    files = [path] if path.is_file() else sorted(path.glob("*.parquet"))
     if not files:
         raise InputError(f"{path} holds no .parquet files")
-    parts = [file for file in files if file.name.startswith(("train", "test", "val"))]
+    named = ("train", "test", "val")
+    parts = [file for file in files if file != path and file.name.startswith(named)]
     if not parts:
         return read_parquet(files).split_by_seed(request)
-    chosen = split_files(path, request.split)
+    chosen = split_files(path, request)
     # A class means the same in train and test, also where only one of them has it.
     return read_parquet(chosen, class_names=class_names(parts), id_prefix=f"{request.split}/")
 
 
-def split_files(folder: Path, split: str) -> list[Path]:
-    """Find the files of ``split`` in ``folder``; ``train-00000-of-00002.parquet`` and so on."""
-    if split == "all":
-        raise InputError(f"{folder} comes as train and test: load one of them, not 'all'")
+def split_files(folder: Path, request: Request) -> list[Path]:
+    """Find the split's files in ``folder``: ``train-00000-of-00002.parquet`` and so on."""
+    request.refuse_all(folder)
+    split = request.split
     prefixes = ("train",) if split == "train" else ("test", "val")
     every = sorted(folder.glob("*.parquet"))
     # The first that is there: where a dataset has both, validation images are not test images.

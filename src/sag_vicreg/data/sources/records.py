@@ -31,8 +31,8 @@ class Request:
         assert self.root is not None
         return self.root
 
-    def refuse_all(self, name: str) -> None:
-        """Refuse ``split="all"`` for a dataset whose train and test sets are official."""
+    def refuse_all(self, name: str | Path) -> None:
+        """Refuse ``split="all"`` of what comes as train and test."""
         if self.split == "all":
             raise InputError(f"{name} comes as train and test: load one of them, not 'all'")
 
