@@ -100,8 +100,8 @@ def load_dataset(
         records = _keep(records, kept, kind)
     elif encoded is not None and skip_corrupt:
         # Every image is decoded once, and again when it is needed.
-        readable = track(encoded.readable(), f"checking {name}", total=len(encoded))
-        records = _keep(records, np.flatnonzero(np.fromiter(readable, dtype=bool)), name)
+        every = track(range(len(encoded)), f"checking {name}")
+        records = _keep(records, np.array([*filter(encoded.is_readable, every)], np.int64), name)
     return ImageDataset(
         name=name,
         split=split,
@@ -205,11 +205,10 @@ def _own_size(entry: DatasetEntry, records: Records, skip_corrupt: bool) -> int:
     """Size of the images where nobody asked for one: the first one's short side, 224 at most."""
     if records.pixels is not None:
         return entry.default_size or int(records.pixels.shape[-1])
-    assert records.encoded is not None
-    first = 0
-    if skip_corrupt:
-        first = next((i for i, fine in enumerate(records.encoded.readable()) if fine), 0)
-    return min(PUBLISHED_SIZE, *records.encoded.open(first).size)
+    encoded = records.encoded
+    assert encoded is not None
+    first = next(filter(encoded.is_readable, range(len(encoded))), 0) if skip_corrupt else 0
+    return min(PUBLISHED_SIZE, *encoded.open(first).size)
 
 
 def _keep(records: Records, kept: NDArray[np.int64], name: str) -> Records:

@@ -1,8 +1,9 @@
 """Images as files hold them: bytes, decoded one by one, any mode turned into RGB."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -111,15 +112,12 @@ class EncodedImages:
         with ThreadPoolExecutor(core_count()) as pool:
             return np.stack(list(pool.map(lambda index: self.square(index, size), indices)))
 
-    def readable(self) -> Iterator[bool]:
-        """Whether each image in turn can be decoded."""
-        for index in range(len(self)):
-            try:
-                self.open(index)
-            except CorruptImageError:
-                yield False
-            else:
-                yield True
+    def is_readable(self, index: int) -> bool:
+        """Whether an image can be decoded."""
+        with suppress(CorruptImageError):
+            self.open(index)
+            return True
+        return False
 
 
 # Whatever a file is called, only these are decoded: for some others Pillow starts a program, such

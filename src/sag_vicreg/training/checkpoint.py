@@ -11,9 +11,8 @@ import pickle
 import re
 import sys
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -39,18 +38,11 @@ class DamagedCheckpointError(InputError):
     """A checkpoint that is not what was written: an older one may still be good."""
 
 
-@dataclass(frozen=True)
-class Restored:
-    """A good checkpoint, and why newer ones were passed over."""
+class Restored(NamedTuple):
+    """A good checkpoint."""
 
     path: Path
     content: dict[str, Any]
-    passed_over: tuple[str, ...]
-
-    def report(self) -> None:
-        """Say which checkpoints were passed over, where any were."""
-        for reason in self.passed_over:
-            print(f"{reason}: going on from {self.path.name}", file=sys.stderr)
 
 
 class CheckpointStore:
@@ -74,15 +66,23 @@ class CheckpointStore:
         """Return the newest checkpoint, if there is any."""
         return next(iter(self._newest_first()), None)
 
-    def restore(self) -> Restored | None:
-        """Read the newest checkpoint that is whole; None where there is no checkpoint at all."""
+    def restore(self, *, quiet: bool = False) -> Restored | None:
+        """Read the newest checkpoint that is whole; None where there is no checkpoint at all.
+
+        Unless ``quiet``, it says which newer ones it has passed over.
+        """
         passed_over: list[str] = []
         for path in self._newest_first():
             try:
-                return Restored(path, self.load(path), tuple(passed_over))
+                restored = Restored(path, self.load(path))
             except DamagedCheckpointError as error:
                 self._damaged.add(path)
                 passed_over.append(str(error))
+                continue
+            if not quiet:
+                for reason in passed_over:
+                    print(f"{reason}: going on from {path.name}", file=sys.stderr)
+            return restored
         if passed_over:
             raise DamagedCheckpointError(
                 f"{passed_over[0]}; no older one is good either: train anew in another folder"
@@ -161,9 +161,7 @@ def _sha256(file: IO[bytes], length: int) -> str:
 
 def _is_whole(path: Path) -> bool | None:
     """Whether a file is what was sealed; None where it has no seal."""
-    length = path.stat().st_size - _SEAL_LENGTH
-    if length < 0:
-        return None
+    length = max(path.stat().st_size - _SEAL_LENGTH, 0)
     with path.open("rb") as file:
         file.seek(length)
         seal = file.read()

@@ -46,11 +46,9 @@ class TrainingModule(pl.LightningModule):
 
     def setup(self, stage: str) -> None:
         """Load the newest checkpoint, the same one on every process."""
-        self.restored = self.checkpoints.restore()
+        self.restored = self.checkpoints.restore(quiet=not self.trainer.is_global_zero)
         if self.restored is not None:
-            newest, content = self.restored.path, self.restored.content
-            if self.trainer.is_global_zero:
-                self.restored.report()
+            newest, content = self.restored
             self.start = content["step"]
             self.monitor_state = content["probe"]
             if self.start > self.plan.total_steps:
@@ -80,8 +78,8 @@ class TrainingModule(pl.LightningModule):
     def on_train_start(self) -> None:
         """Give the optimiser, and the gradient scaler if there is one, their state back."""
         if self.restored is not None:
-            content = self.restored.content
-            load_optimizer(self.optimizer, content["optimizer"], self.restored.path)
+            newest, content = self.restored
+            load_optimizer(self.optimizer, content["optimizer"], newest)
             self.trainer.precision_plugin.load_state_dict(content["precision"])
         self.restored = None
 

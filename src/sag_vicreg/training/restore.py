@@ -17,7 +17,6 @@ def restore_method(run: Run, recipe: Recipe) -> Method:
     restored = CheckpointStore(run, recipe.digest()).restore()
     if restored is None:
         raise InputError(f"{run.folder} keeps no checkpoint: train it again for its heads")
-    restored.report()
     method = make_method(recipe)
     load_method(method, restored.content["method"], restored.path)
     return method.eval()

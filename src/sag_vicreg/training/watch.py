@@ -155,13 +155,13 @@ class _Bar:
         """Say how it goes."""
         if "knn" in values:
             self._knn = f" knn {values['knn']:.1%}"
-        speed = f"{values['images_per_second']:,.0f} images/s"
         shown = " ".join(f"{name} {value:.3g}" for name, value in terms.items())
-        self._progress.update(self._task, note=f"{speed}{self._knn} {shown}")
+        note = f"{values['images_per_second']:,.0f} images/s{self._knn} {shown}"
+        self._progress.update(self._task, note=note)
         part = done * _LINES // self._total
         if self._progress.disable and part > self._said:
             self._said = part
-            print(f"step {done} of {self._total}: {speed}{self._knn} {shown}", file=sys.stderr)
+            print(f"step {done} of {self._total}: {note}", file=sys.stderr)
 
     def close(self) -> None:
         """Take the bar away."""
