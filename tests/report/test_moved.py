@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 
 from sag_vicreg.artifacts import Embeddings, write_embeddings
 from sag_vicreg.report import build_report
-from sag_vicreg.report.flow import WIDTH, draw_flow
+from sag_vicreg.report.flow import WIDTH, Label, draw_flow
 from sag_vicreg.structure.damage import shuffle_rows
 
 pytestmark = pytest.mark.usefixtures("quick_maps")
@@ -20,6 +20,7 @@ RNG = np.random.default_rng(0)
 LABELS = np.repeat([f"class <{k}>" for k in range(5)], 30)
 OLD = 4 * np.eye(5, 8)[np.repeat(np.arange(5), 30)] + RNG.normal(size=(150, 8))
 NEW = shuffle_rows(OLD, 0.1, seed=1)
+SIDE = [Label(name, "") for name in ("one", "other", "rest")]
 IDS = np.array([f"id-{row}" for row in range(150)])
 
 
@@ -35,9 +36,9 @@ def page(
 
 def test_every_item_flows_from_one_bar_to_another() -> None:
     counts = np.array([[40, 0, 2], [10, 30, 0], [0, 5, 13]])
-    flow = draw_flow(counts)
-    assert [bar.branch for bar in flow.old] == [0, 1, None]
-    assert sorted(str(bar.branch) for bar in flow.new) == ["0", "1", "None"]
+    flow = draw_flow(counts, SIDE, SIDE)
+    assert [bar.place for bar in flow.old] == [0, 1, 2]
+    assert [bar.place for bar in flow.new] == [0, 1, 2]
     assert sum(ribbon.count for ribbon in flow.ribbons) == 100
     for bars in (flow.old, flow.new):
         ends = [(bar.top, bar.top + bar.height) for bar in bars]
@@ -48,8 +49,8 @@ def test_every_item_flows_from_one_bar_to_another() -> None:
 
 
 def test_new_branches_stand_beside_the_old_ones_they_are_made_of() -> None:
-    flow = draw_flow(np.array([[0, 50, 0], [50, 0, 0], [0, 0, 0]]))
-    assert [bar.branch for bar in flow.new] == [1, 0]
+    flow = draw_flow(np.array([[0, 50, 0], [50, 0, 0], [0, 0, 0]]), SIDE, SIDE)
+    assert [bar.place for bar in flow.new] == [1, 0]
     assert [bar.color for bar in flow.new] == [bar.color for bar in flow.old]
 
 

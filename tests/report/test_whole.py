@@ -108,10 +108,11 @@ def test_the_flow_is_of_all_rows_and_says_what_became_of_branches(
     whole: Whole, folders: list[Path]
 ) -> None:
     old, new = whole.outlines
-    assert whole.card is not None
-    assert sum(ribbon.count for ribbon in whole.card.flow.ribbons) > 0.9 * N
-    assert [node.name for node in whole.card.old] == [old.names[place] for place in old.parts[0]]
-    assert [node.fate for node in whole.card.old] == [old.fates[place] for place in old.parts[0]]
+    assert whole.flow is not None
+    assert sum(ribbon.count for ribbon in whole.flow.ribbons) > 0.9 * N
+    labels = [bar.label for bar in whole.flow.old]
+    assert [label.name for label in labels] == [old.names[place] for place in old.parts[0]]
+    assert [label.fate for label in labels] == [old.fates[place] for place in old.parts[0]]
     asked = {place for place, parts in enumerate(old.parts) if place and parts}
     assert {place for place, fate in enumerate(old.fates) if fate in FATES} == asked
     assert not any(new.fates)
@@ -138,7 +139,7 @@ def test_one_table_without_labels_has_a_tree_and_no_flow(tmp_path: Path) -> None
     path = write_folder(tmp_path / "t", two_sets(N)[0])
     found = build_whole([open_table(path)], ["t"], clusters=40)
     (outline,) = found.outlines
-    assert (found.card, found.cards) == (None, ())
+    assert (found.flow, found.cards) == (None, ())
     assert all(re.fullmatch(r"like row \d+", name) for name in outline.names)
     assert len(outline.colors) == len(outline.parts[0])
 

@@ -153,7 +153,7 @@ def build_report(
     groups = _chart_groups(charts, lines.common)
     sections = {
         "scores": ("Scores", bool(headline.findings or headline.tables)),
-        "moved": ("What moved", bool(moved or (whole and whole.card))),
+        "moved": ("What moved", bool(moved or (whole and whole.flow))),
         "rows": ("All rows", whole is not None),
         "trees": ("Trees", drawn is not None),
         "map": ("Map", bool(maps)),

@@ -15,13 +15,26 @@ _LEAST, _HEIGHT = 46, 640
 _REST = "var(--dim)"
 _THIN = 0.004
 
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Label:
+    """What stands beside a branch: its name, a line about it, its fate, rows to show."""
+
+    name: str
+    about: str
+    fate: str = ""
+    examples: tuple[int, ...] = ()
+
 
 @dataclass(frozen=True)
 class Bar:
     """A branch on one side of the flow, in pixels from the top."""
 
-    branch: int | None
-    """Its place among the branches of its side; None for items in none of them."""
+    place: int
+    """Its row or column in the table of counts."""
+    label: Label
     top: float
     height: float
     color: str
@@ -29,12 +42,11 @@ class Bar:
 
 @dataclass(frozen=True)
 class Ribbon:
-    """Items of one bar that are in another: an SVG path, its colour and what it says."""
+    """Items of one bar that are in another: an SVG path, and how many they are."""
 
     path: str
-    color: str
-    source: int
-    target: int
+    source: Bar
+    target: Bar
     count: int
 
 
@@ -48,74 +60,55 @@ class DrawnFlow:
     height: float
 
 
-def draw_flow(counts: NDArray[np.int64]) -> DrawnFlow:
-    """Lay out a table of counts, (old + 1, new + 1), whose last row and column are the rest.
+def draw_flow(counts: Ints, old: Sequence[Label], new: Sequence[Label]) -> DrawnFlow:
+    """Lay out a table of counts, whose last row and column are the items in no branch.
 
-    New branches stand beside the old ones most of their items come from.
+    ``old`` and ``new`` say what stands beside its rows and columns; those without items are not
+    drawn. New branches stand beside the old ones most of their items come from.
     """
-    n_old, n_new = (size - 1 for size in counts.shape)
     sizes_old, sizes_new = counts.sum(axis=1), counts.sum(axis=0)
-    left = [*range(n_old), *([n_old] if sizes_old[-1] else [])]
-    places = np.arange(len(counts))
-    weight = (counts * places[:, None]).sum(axis=0) / np.maximum(sizes_new, 1)
-    right = sorted(range(n_new), key=lambda k: weight[k]) + ([n_new] if sizes_new[-1] else [])
-    height = max(_needed(sizes_old[left]), _needed(sizes_new[right]))
-    colors = {k: PALETTE[k % len(PALETTE)].replace("#000000", "var(--neutral)") for k in left}
-    colors[n_old] = _REST
+    from_where = np.arange(len(counts)) @ counts / np.maximum(sizes_new, 1)
+    from_where[-1] = np.inf
+    left = np.flatnonzero(sizes_old)
+    right = np.array([k for k in np.argsort(from_where, kind="stable") if sizes_new[k]])
+    height = float(max(_HEIGHT, max(len(left), len(right)) * (_LEAST + _GAP) + 0.35 * _HEIGHT))
+    palette = [color.replace("#000000", "var(--neutral)") for color in PALETTE]
+    colors = [palette[k % len(palette)] for k in range(len(counts) - 1)] + [_REST]
     # A new branch has the colour of the old one it is mostly made of.
-    main = {k: int(counts[:, k].argmax()) for k in right}
-    old = _stack(left, sizes_old, height, n_old, colors)
-    of_new = {k: _REST if k == n_new else colors[main[k]] for k in right}
-    new = _stack(right, sizes_new, height, n_new, of_new)
-    ribbons = _ribbons(counts, left, right, old, new)
-    return DrawnFlow(tuple(old), tuple(new), tuple(ribbons), height)
-
-
-def _needed(sizes: NDArray[np.int64]) -> float:
-    return float(max(_HEIGHT, len(sizes) * (_LEAST + _GAP) + 0.35 * _HEIGHT))
+    inherited = [colors[k] for k in counts[:, :-1].argmax(axis=0)] + [_REST]
+    bars = _stack(left, sizes_old, old, colors, height)
+    others = _stack(right, sizes_new, new, inherited, height)
+    return DrawnFlow(bars, others, _ribbons(counts, bars, others), height)
 
 
 def _stack(
-    order: Sequence[int],
-    sizes: NDArray[np.int64],
-    height: float,
-    rest: int,
-    colors: dict[int, str],
-) -> list[Bar]:
+    order: Ints, sizes: Ints, labels: Sequence[Label], colors: Sequence[str], height: float
+) -> tuple[Bar, ...]:
     """Stack bars from top to bottom: each its least height, the remainder by size."""
     free = height - len(order) * _LEAST - (len(order) - 1) * _GAP
-    total, top, bars = sizes[list(order)].sum(), 0.0, []
-    for k in order:
-        tall = _LEAST + free * float(sizes[k]) / float(total)
-        bars.append(Bar(None if k == rest else k, top, tall, colors[k]))
-        top += tall + _GAP
-    return bars
+    tall = _LEAST + free * sizes[order] / sizes[order].sum()
+    tops = np.cumsum(tall + _GAP) - tall - _GAP
+    placed = zip(order.tolist(), tops.tolist(), tall.tolist(), strict=True)
+    return tuple(Bar(k, labels[k], top, own, colors[k]) for k, top, own in placed)
 
 
-def _ribbons(
-    counts: NDArray[np.int64],
-    left: Sequence[int],
-    right: Sequence[int],
-    old: Sequence[Bar],
-    new: Sequence[Bar],
-) -> list[Ribbon]:
-    sizes_old, sizes_new = counts.sum(axis=1), counts.sum(axis=0)
-    used_old = {k: bar.top for k, bar in zip(left, old, strict=True)}
-    used_new = {k: bar.top for k, bar in zip(right, new, strict=True)}
-    found = []
-    for i, bar in zip(left, old, strict=True):
-        for j, other in zip(right, new, strict=True):
-            count = int(counts[i, j])
-            if count == 0:
-                continue
-            start, end = used_old[i], used_new[j]
-            used_old[i] += bar.height * count / sizes_old[i]
-            used_new[j] += other.height * count / sizes_new[j]
-            # Ribbons too thin to see would only be a haze.
-            if count >= _THIN * counts.sum():
-                path = _path(start, used_old[i], end, used_new[j])
-                found.append(Ribbon(path, bar.color, i, j, count))
-    return found
+def _ribbons(counts: Ints, old: Sequence[Bar], new: Sequence[Bar]) -> tuple[Ribbon, ...]:
+    shown = counts[np.ix_([bar.place for bar in old], [bar.place for bar in new])]
+    leaving, arriving = _edges(old, shown), _edges(new, shown.T)
+    return tuple(
+        Ribbon(_path(*leaving[i, j : j + 2], *arriving[j, i : i + 2]), old[i], new[j], int(count))
+        for (i, j), count in np.ndenumerate(shown)
+        # Ribbons too thin to see would only be a haze.
+        if count >= _THIN * counts.sum()
+    )
+
+
+def _edges(bars: Sequence[Bar], counts: Ints) -> NDArray[np.float64]:
+    """Return where the ribbons of each bar begin and end, one below the other."""
+    upto = np.cumsum(np.pad(counts, ((0, 0), (1, 0))), axis=1)
+    tops, heights = np.array([(bar.top, bar.height) for bar in bars]).T[:, :, None]
+    edges: NDArray[np.float64] = tops + heights * upto / upto[:, -1:]
+    return edges
 
 
 def _path(top: float, bottom: float, new_top: float, new_bottom: float) -> str:

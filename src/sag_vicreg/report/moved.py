@@ -1,14 +1,14 @@
 """What moved between the two models a page compares first, for its section of that name."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.report.flow import Bar, DrawnFlow, draw_flow
+from sag_vicreg.report.flow import DrawnFlow, Label, draw_flow
 from sag_vicreg.report.points import Points
 from sag_vicreg.report.tables import Cell, PageRow, PageTable
 from sag_vicreg.structure import Branch, Movements
@@ -16,34 +16,6 @@ from sag_vicreg.structure import Branch, Movements
 _MOVERS, _NEAR, _CLASSES, _EXAMPLES = 60, 6, 12, 4
 # Of a branch, for it to be called by the name of one group.
 _NEARLY_ALL = 0.8
-_NOTE = (
-    "Branches recur in at least 70% of a model’s trees. Kept, split, merged and scattered say what "
-    "most trees of the second model make of them."
-)
-
-
-@dataclass(frozen=True)
-class Node:
-    """A bar with what stands beside it: its name, a line about it, rows to show."""
-
-    bar: Bar
-    name: str
-    about: str
-    fate: str
-    examples: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class FlowCard:
-    """A flow between the branches of two models, with what stands beside it and below."""
-
-    flow: DrawnFlow
-    old: tuple[Node, ...]
-    new: tuple[Node, ...]
-    ribbons: tuple[tuple[str, str, str], ...]
-    """Path, colour and words of each ribbon."""
-    note: str
-    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,7 +24,7 @@ class Moved:
 
     models: tuple[str, str]
     sentence: str
-    card: FlowCard
+    flow: DrawnFlow
     classes: PageTable | None
     movers: tuple[Mapping[str, Any], ...]
     total: int
@@ -63,50 +35,25 @@ def build_moved(
 ) -> Moved:
     """Describe what moved; items are named by their places among the ``rows`` the page shows."""
     shown = {int(row): place for place, row in enumerate(rows)}
-    counts = moved.flow.counts
-    sides = (moved.flow.old, counts[-1].sum()), (moved.flow.new, counts[:, -1].sum())
-    card = flow_card(
-        counts,
-        lambda side, bar: _node(bar, sides[side][0], points, shown, sides[side][1]),
-        noun=points.noun,
-        note=_NOTE,
+    counts, noun = moved.flow.counts, points.noun
+    old, new = (
+        [
+            *(_label(branch, points, shown) for branch in branches),
+            Label("not resolved", f"{unresolved:,} {noun}s in no branch that recurs"),
+        ]
+        for branches, unresolved in (
+            (moved.flow.old, counts[-1].sum()),
+            (moved.flow.new, counts[:, -1].sum()),
+        )
     )
     return Moved(
         models=models,
-        sentence=_sentence(moved, points.noun),
-        card=card,
+        sentence=_sentence(moved, noun),
+        flow=draw_flow(counts, old, new),
         classes=_classes(points, moved),
         movers=tuple(_mover(moved, place, points, shown) for place in moved.movers(_MOVERS)),
         total=int(moved.moved.sum()),
     )
-
-
-def flow_card(
-    counts: NDArray[np.int64],
-    node: Callable[[int, Bar], Node],
-    *,
-    noun: str,
-    note: str,
-    title: str = "",
-) -> FlowCard:
-    """Draw a flow; ``node(side, bar)`` says what stands beside a bar."""
-    flow = draw_flow(counts)
-    old, new = (
-        tuple(node(side, bar) for bar in bars) for side, bars in enumerate((flow.old, flow.new))
-    )
-    names = [
-        {size - 1 if each.bar.branch is None else each.bar.branch: each.name for each in nodes}
-        for nodes, size in zip((old, new), counts.shape, strict=True)
-    ]
-    ribbons = tuple(
-        (
-            each.path,
-            each.color,
-            f"{each.count:,} {noun}s: {names[0][each.source]} → {names[1][each.target]}",
-        )
-        for each in flow.ribbons
-    )
-    return FlowCard(flow, old, new, ribbons, note, title)
 
 
 def _sentence(moved: Movements, noun: str) -> str:
@@ -119,21 +66,10 @@ def _sentence(moved: Movements, noun: str) -> str:
     )
 
 
-def _node(
-    bar: Bar,
-    branches: tuple[Branch, ...],
-    points: Points,
-    shown: Mapping[int, int],
-    unresolved: int,
-) -> Node:
-    if bar.branch is None:
-        return Node(
-            bar, "not resolved", f"{unresolved:,} {points.noun}s in no branch that recurs", "", ()
-        )
-    branch = branches[bar.branch]
+def _label(branch: Branch, points: Points, shown: Mapping[int, int]) -> Label:
     about = f"{branch.size:,} {points.noun}s, in {branch.support:.0%} of trees"
-    examples = [shown[int(row)] for row in branch.rows if int(row) in shown][:_EXAMPLES]
-    return Node(bar, _name(branch, points), about, branch.fate or "", tuple(examples))
+    examples = [shown[row] for row in branch.rows.tolist() if row in shown][:_EXAMPLES]
+    return Label(_name(branch, points), about, branch.fate or "", tuple(examples))
 
 
 def _name(branch: Branch, points: Points) -> str:

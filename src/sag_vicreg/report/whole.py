@@ -15,8 +15,7 @@ from sag_vicreg.artifacts.table_labels import Codes, encode_labels
 from sag_vicreg.artifacts.table_samples import ids_of
 from sag_vicreg.figures.style import PALETTE
 from sag_vicreg.passes import Passes
-from sag_vicreg.report.flow import Bar
-from sag_vicreg.report.moved import FlowCard, Node, flow_card
+from sag_vicreg.report.flow import Bar, DrawnFlow, Label, draw_flow
 from sag_vicreg.report.tables import Card, number
 from sag_vicreg.structure.cluster_branches import (
     PARTS,
@@ -37,11 +36,6 @@ from sag_vicreg.structure.micro_clusters import CLUSTERS, micro_clusters
 _EXAMPLES = 3
 # Of a branch, for it to be called by one label.
 _NEARLY_ALL = 0.8
-_NOTE = (
-    "Branches of one tree of all rows of each table, cut at its highest merges. Kept, split, "
-    "merged and scattered say what the second tree makes of them. Near their roots single trees "
-    "are partly chance: branches that recur in many trees are surer."
-)
 
 Ints = NDArray[np.int64]
 
@@ -54,7 +48,7 @@ class Whole:
     cards: tuple[Card, ...]
     outlines: tuple["TreeOutline", ...]
     sentence: str = ""
-    card: FlowCard | None = None
+    flow: DrawnFlow | None = None
 
 
 @dataclass(frozen=True)
@@ -137,16 +131,18 @@ def build_whole(
     ):
         became[place] = fate
     old = replace(old, fates=tuple(became))
-    card = _card(old, new, flow(tree, other, cells, (old.top, new.top)))
+    # Every row is in a branch: nothing is left over.
+    counts = np.pad(flow(tree, other, cells, (old.top, new.top)), (0, 1))
+    drawn = draw_flow(counts, _labels_beside(old), _labels_beside(new))
     return Whole(
         _about(trees),
         _cards(similarity_of(pair_table(cells, tree.clusters, other.clusters))),
         (
-            replace(old, colors=_colors(card.flow.old)),
-            replace(new, colors=_colors(card.flow.new)),
+            replace(old, colors=_colors(drawn.old)),
+            replace(new, colors=_colors(drawn.new)),
         ),
         _sentence(old),
-        card,
+        drawn,
     )
 
 
@@ -215,22 +211,17 @@ def label_names(
     return named
 
 
-def _card(old: TreeOutline, new: TreeOutline, counts: Ints) -> FlowCard:
-    sides = old, new
-
-    def node(side: int, bar: Bar) -> Node:
-        assert bar.branch is not None
-        place, outline = 1 + bar.branch, sides[side]
-        about = f"{outline.rows[place]:,} rows, {outline.rows[place] / outline.rows[0]:.0%}"
-        return Node(bar, outline.names[place], about, outline.fates[place], ())
-
-    # Every row is in a branch: nothing is left over.
-    whole = np.pad(counts, (0, 1))
-    return flow_card(whole, node, noun="row", note=_NOTE, title=f"All {old.rows[0]:,} rows")
+def _labels_beside(outline: TreeOutline) -> list[Label]:
+    """Say what stands beside the branches that the root opens into."""
+    names, rows, became = outline.names, outline.rows, outline.fates
+    return [
+        Label(names[k], f"{rows[k]:,} rows, {rows[k] / rows[0]:.0%}", became[k])
+        for k in outline.parts[0]
+    ]
 
 
 def _colors(bars: Sequence[Bar]) -> tuple[str, ...]:
-    return tuple(bar.color for bar in sorted(bars, key=lambda bar: bar.branch or 0))
+    return tuple(bar.color for bar in sorted(bars, key=lambda bar: bar.place))
 
 
 def _sentence(old: TreeOutline) -> str:
