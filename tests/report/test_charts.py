@@ -60,6 +60,17 @@ def test_long_training_is_thinned_to_averages(tmp_path: Path) -> None:
     assert np.mean(loss.y) == pytest.approx(model.metrics["loss"].mean(), rel=1e-3)
 
 
+def test_runs_that_log_other_quantities_share_the_charts_they_can(tmp_path: Path) -> None:
+    """SimCLR has no invariance term: beside a run of VICReg it once ended the report."""
+    folders = [write_run(tmp_path / name, "vicreg", "all", images=False) for name in "ab"]
+    log = Run(folders[1]).metrics
+    log.write_text(log.read_text().replace("invariance", "contrast"))
+    charts = {chart.title: chart for chart in training_charts(open_sources(folders).models)}
+    assert len(charts["Loss"].series) == 2
+    assert [series.style for series in charts["Invariance"].series] == [0]
+    assert [series.style for series in charts["contrast"].series] == [1]
+
+
 def test_what_the_walk_pairs_has_a_chart_per_run_that_walks(tmp_path: Path) -> None:
     folders = [write_run(tmp_path / method, method, "all") for method in ("vicreg", "sag-vicreg")]
     assert "What the walk pairs" not in text_of(*folders)

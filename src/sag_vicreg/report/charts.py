@@ -98,7 +98,9 @@ def walk_charts(models: Sequence[Model]) -> list[Chart]:
 
 def _logged(model: Model, name: str, title: str, style: int) -> Series | None:
     """Return the line of a logged quantity, if the run has any of it."""
-    y = model.metrics.get(name, np.empty(0))
+    if name not in model.metrics:
+        return None
+    y = model.metrics[name]
     x, y = _thin(model.metrics.get("step", np.arange(len(y), dtype=np.float64)), y)
     return Series(title, style, x.tolist(), y.tolist()) if len(y) else None
 
