@@ -12,8 +12,9 @@ from sag_vicreg.recipes import load_recipe
 from sag_vicreg.recipes.method_sections import WalkSettings
 from sag_vicreg.report import build_report
 from sag_vicreg.report.charts import score_charts
-from sag_vicreg.report.lines import ScoreLine, ScoreLines, score_lines
+from sag_vicreg.report.lines import ScoreLines, score_lines
 from sag_vicreg.report.sources import open_sources
+from sag_vicreg.report.tables import ScoreRow
 from sag_vicreg.scores import Spread
 
 STRUCTURE = {"lca.pearson": 0.3, "lca.kendall": 0.2}
@@ -65,7 +66,7 @@ def lines_of(*folders: Path) -> ScoreLines:
     return score_lines([], open_sources(folders).results)
 
 
-def by_name(*folders: Path) -> dict[str, ScoreLine]:
+def by_name(*folders: Path) -> dict[str, ScoreRow]:
     return {line.name: line for line in lines_of(*folders).lines}
 
 

@@ -13,7 +13,7 @@ from sag_vicreg.artifacts import ColumnNames, check_writable, read_thumbnails, w
 from sag_vicreg.errors import InputError, visible
 from sag_vicreg.report import wording
 from sag_vicreg.report.atlas import Atlas, build_atlas
-from sag_vicreg.report.charts import Chart, score_charts, training_charts, walk_charts
+from sag_vicreg.report.charts import chart_groups
 from sag_vicreg.report.comparing import compare_models, half_pairs, model_pairs
 from sag_vicreg.report.flow import WIDTH as FLOW_WIDTH
 from sag_vicreg.report.headline import (
@@ -23,17 +23,15 @@ from sag_vicreg.report.headline import (
     structure_headline,
 )
 from sag_vicreg.report.large import open_tables, sample_points
-from sag_vicreg.report.lines import ScoreLines, score_lines
+from sag_vicreg.report.lines import score_lines
 from sag_vicreg.report.maps import map_models
 from sag_vicreg.report.moved import build_moved
 from sag_vicreg.report.page import page_data, render
-from sag_vicreg.report.points import Points, gather_points, models_to_show
-from sag_vicreg.report.sources import Sources, open_sources
-from sag_vicreg.report.tables import Cell, PageRow, PageTable, number, plus_minus
-from sag_vicreg.report.trees import build_trees, recurring_branches
+from sag_vicreg.report.points import Points, gather_points
+from sag_vicreg.report.sources import open_sources
+from sag_vicreg.report.trees import build_trees
 from sag_vicreg.report.whole import build_whole
-from sag_vicreg.scores import MISSING
-from sag_vicreg.structure import Branch, Movements
+from sag_vicreg.structure import Movements
 from sag_vicreg.structure.comparing import CompareOptions
 
 
@@ -106,37 +104,32 @@ def build_report(
         found, points = sample_points(tables, max_points, hierarchy=hierarchy, seed=seed)
     else:
         found = open_sources(sources, columns)
-        shown_models = models_to_show(found.models, embeddings)
-        points = gather_points(shown_models, which=embeddings, hierarchy=hierarchy, how=join)
+        points = gather_points(found.models, which=embeddings, hierarchy=hierarchy, how=join)
     rows = points.sample(max_points, seed) if points else np.arange(0)
     explored = points if len(rows) >= 3 else None
 
     lines = score_lines(found.models, found.results)
-    headline, halves, start, changed = _headline(
-        found,
-        explored,
-        lines,
-        trees=trees,
-        half_samples=half_samples,
-        seed=seed,
-    )
-    charts = [
-        *score_charts(lines.lines),
-        *walk_charts(found.models),
-        *training_charts(found.models),
-    ]
+    halves = half_pairs(explored.models) if explored else {}
+    pairs = model_pairs(explored.models) if explored else {}
+    noun = points.noun if points else ""
+    headline = reproduction_headline(lines)
+    changed: Movements | None = None
+    if explored and pairs and headline is None:
+        compared = compare_models(
+            explored, pairs, trees=trees, half_samples=half_samples, seed=seed
+        )
+        changed = compared[0].moved
+        headline = structure_headline(
+            compared, halves=bool(halves), half_samples=half_samples, noun=noun
+        )
+    elif headline is None:
+        # A reproduction of other tables has no structure to begin with: its charts come first.
+        headline = run_headline(found.models[0], explored) if found.models else Headline()
+    groups = chart_groups(found.models, lines)
     maps = map_models(explored, rows, seed=seed) if explored else []
-    branches: tuple[Branch, ...] = ()
-    if changed is not None:
-        branches = changed.flow.old
-    elif explored and explored.labels is None:
-        branches = recurring_branches(explored, trees=trees, seed=seed)
-    drawn = build_trees(explored, rows, seed=seed, branches=branches) if explored else None
+    drawn = build_trees(explored, rows, changed, trees=trees, seed=seed) if explored else None
     atlas = _atlas(explored, rows) if explored else None
-    moved = None
-    if points and changed is not None and start[1] is not None:
-        names = (points.models[start[0]].name, points.models[start[1]].name)
-        moved = build_moved(points, rows, changed, names)
+    moved = build_moved(explored, rows, changed) if explored and changed else None
     whole = build_whole(tables, [m.name for m in found.models], seed=seed) if clusters else None
 
     data = page_data(
@@ -145,12 +138,11 @@ def build_report(
         maps=maps,
         trees=drawn,
         atlas=atlas,
-        charts=charts,
-        start=start,
+        groups=groups,
+        start=next(iter(pairs.values()), (0, None)),
         moved=moved,
         whole=whole,
     )
-    groups = _chart_groups(charts, lines.common)
     sections = {
         "scores": ("Scores", bool(headline.findings or headline.tables)),
         "moved": ("What moved", bool(moved or (whole and whole.flow))),
@@ -158,10 +150,9 @@ def build_report(
         "trees": ("Trees", drawn is not None),
         "map": ("Map", bool(maps)),
         "neighbours": ("Neighbours", bool(maps)),
-        **{group["id"]: (group["title"], True) for group in groups},
+        **{group.id: (group.title, True) for group in groups},
         "made": ("How it was made", True),
     }
-    titles = {name: title for name, (title, shown) in sections.items() if shown}
     own = _command(
         sources,
         out,
@@ -177,15 +168,15 @@ def build_report(
         clusters=clusters,
     )
     context: dict[str, Any] = {
-        "title": title or wording.page_title(found, halves),
+        "title": title or wording.page_title(found, list(halves)),
         "lead": wording.lead(found, points),
         "notices": wording.notices(found, points, len(rows), drawn, has_images=atlas is not None),
-        "sections": [{"id": name, "title": title} for name, title in titles.items()],
-        "shown": set(titles),
+        "sections": {name: title for name, (title, shown) in sections.items() if shown},
         "headline": headline,
         "explore": bool(maps),
-        "noun": points.noun if points else "",
+        "noun": noun,
         "models": data["models"],
+        "start": data["start"],
         "levels": [level.title for level in points.levels] if points else [],
         "classes": data["classes"],
         "moved": moved,
@@ -227,86 +218,10 @@ def _command(
     return visible(shlex.join(words))
 
 
-def _headline(
-    found: Sources,
-    points: Points | None,
-    lines: ScoreLines,
-    *,
-    trees: int,
-    half_samples: int,
-    seed: int,
-) -> tuple[Headline, list[str], tuple[int, int | None], Movements | None]:
-    """Choose the first numbers, the methods with both halves, the first two models, their moves."""
-    reproduced = reproduction_headline(lines)
-    if points is None or len(points.models) == 1:
-        single = run_headline(found.models[0], points) if found.models else None
-        # A reproduction of other tables has no structure to begin with: its charts come first.
-        return reproduced or single or Headline("", "", ()), [], (0, None), None
-    pairs = model_pairs(points.models)
-    halves = list(half_pairs(points.models))
-    first = next(iter(pairs.values()))
-    if reproduced is not None:
-        return reproduced, halves, first, None
-    rows = compare_models(points, pairs, trees=trees, half_samples=half_samples, seed=seed)
-    computed = structure_headline(
-        rows, halves=bool(halves), half_samples=half_samples, noun=points.noun
-    )
-    return computed, halves, first, rows[0].moved
-
-
 def _atlas(points: Points, rows: NDArray[np.intp]) -> Atlas | None:
     """Pack the thumbnails beside any of the embedding files; ids find them."""
     if points.ids is None:
         return None
-    thumbnails: dict[str, bytes] = {}
-    for path in dict.fromkeys(points.thumbnails):
-        thumbnails.update(read_thumbnails(path))
+    files = [read_thumbnails(path) for path in points.thumbnails]
+    thumbnails = {identity: image for file in files for identity, image in file.items()}
     return build_atlas(thumbnails, [points.ids[row] for row in rows])
-
-
-def _chart_groups(charts: Sequence[Chart], common: str) -> list[dict[str, Any]]:
-    """Charts under their headings, each with its numbers as a table."""
-    levels = "How well labels are recovered, from the coarsest level of the hierarchy to classes."
-    titles = {
-        "levels": ("Scores by level", f"{levels} {common}".rstrip()),
-        "walk": (
-            "What the walk pairs",
-            "Where the walk of each batch ended, and whether an image's two views still find each "
-            "other: where its own view is no longer near, nothing holds them together. Groups of "
-            "classes are watched, not learnt from; only pairs of two images count there.",
-        ),
-        "training": ("Training", "What was logged while the models were trained."),
-    }
-    groups = []
-    for name, (title, about) in titles.items():
-        members = [chart for chart in charts if chart.group == name]
-        if members:
-            described = [
-                {
-                    "id": chart.id,
-                    "title": chart.title,
-                    "note": chart.note,
-                    "names": ", ".join(series.name for series in chart.series),
-                }
-                for chart in members
-            ]
-            tables = [_chart_table(chart) for chart in members] if name == "levels" else []
-            groups.append(
-                {"id": name, "title": title, "about": about, "charts": described, "tables": tables}
-            )
-    return groups
-
-
-def _chart_table(chart: Chart) -> PageTable:
-    places = sorted({x for series in chart.series for x in series.x})
-    rows = []
-    for series in chart.series:
-        values = dict(zip(series.x, series.y, strict=True))
-        deviations = dict(zip(series.x, series.deviations or [], strict=False))
-        cells = [
-            Cell(number(values[x]), plus_minus(deviations.get(x))) if x in values else Cell(MISSING)
-            for x in places
-        ]
-        rows.append(PageRow(series.name, tuple(cells)))
-    columns = tuple(f"{place:g}" for place in places)
-    return PageTable(chart.title, chart.note, chart.x_title, columns, tuple(rows))

@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import repeat
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sag_vicreg.report.lines import ScoreLine
+from sag_vicreg.report.lines import ScoreLines
 from sag_vicreg.report.sources import Model
-from sag_vicreg.scores import BY_LEVEL, MEASURES, places
+from sag_vicreg.report.tables import Cell, PageRow, PageTable, ScoreRow, number, plus_minus
+from sag_vicreg.scores import BY_LEVEL, MEASURES, MISSING, places
 
 MOST_POINTS = 400
 TRAINING = {
@@ -55,8 +56,6 @@ class Series:
 class Chart:
     """One small plot."""
 
-    id: str
-    group: str
     title: str
     note: str
     x_title: str
@@ -64,82 +63,122 @@ class Chart:
     x_ticks: Sequence[float] | None = None
     percent: bool = False
 
+    def table(self) -> PageTable:
+        """Return its numbers."""
+        places = sorted({x for series in self.series for x in series.x})
+        rows = []
+        for series in self.series:
+            said = map(plus_minus, series.deviations or repeat(None, len(series.x)))
+            points = zip(series.x, series.y, said, strict=True)
+            cells = {x: Cell(number(y), deviation) for x, y, deviation in points}
+            rows.append(PageRow(series.name, tuple(cells.get(x, Cell(MISSING)) for x in places)))
+        columns = tuple(f"{place:g}" for place in places)
+        return PageTable(self.title, self.note, self.x_title, columns, tuple(rows))
+
+
+@dataclass(frozen=True)
+class ChartGroup:
+    """Charts under one heading, with their numbers as tables where they are few."""
+
+    id: str
+    title: str
+    about: str
+    charts: Sequence[Chart]
+    tables: Sequence[PageTable] = ()
+
+
+def chart_groups(models: Sequence[Model], found: ScoreLines) -> list[ChartGroup]:
+    """Draw what there is of scores by level, of walks and of training."""
+    scores = score_charts(found.lines)
+    groups = (
+        ChartGroup(
+            "levels",
+            "Scores by level",
+            "How well labels are recovered, from the coarsest level of the hierarchy to classes. "
+            + found.common,
+            scores,
+            [chart.table() for chart in scores],
+        ),
+        ChartGroup(
+            "walk",
+            "What the walk pairs",
+            "Where the walk of each batch ended, and whether an image's two views still find each "
+            "other: where its own view is no longer near, nothing holds them together. Groups of "
+            "classes are watched, not learnt from; only pairs of two images count there.",
+            walk_charts(models),
+        ),
+        ChartGroup(
+            "training",
+            "Training",
+            "What was logged while the models were trained.",
+            training_charts(models),
+        ),
+    )
+    return [group for group in groups if group.charts]
+
 
 def training_charts(models: Sequence[Model]) -> list[Chart]:
-    """One chart per logged quantity, one line per run, thinned to what a screen can show."""
-    names = [n for n in TRAINING if any(n in m.metrics for m in models)]
+    """One chart per logged quantity, one line per run."""
     logged = dict.fromkeys(name for model in models for name in model.metrics)
-    shown_elsewhere = {*TRAINING, *SKIPPED, *WALK}
-    names += [n for n in logged if n not in shown_elsewhere and not SAME_CLASS.match(n)]
-    charts: list[Chart] = []
-    for name in names:
-        lines = [_logged(model, name, model.name, style) for style, model in enumerate(models)]
-        if series := tuple(filter(None, lines)):
-            title, note = TRAINING.get(name, (name.replace("_", " "), ""))
-            chart = Chart(f"training-{len(charts)}", "training", title, note, "step", series)
-            charts.append(replace(chart, percent=name in ("nontrivial", "knn")))
-    return charts
+    known = {*TRAINING, *SKIPPED, *WALK}
+    others = [name for name in logged if name not in known and not SAME_CLASS.match(name)]
+    charts = []
+    for name in (*TRAINING, *others):
+        title, note = TRAINING.get(name, (name.replace("_", " "), ""))
+        series = _logged([(model, name, model.name) for model in models])
+        charts.append(Chart(title, note, "step", series, percent=name in ("nontrivial", "knn")))
+    return [chart for chart in charts if chart.series]
 
 
 def walk_charts(models: Sequence[Model]) -> list[Chart]:
     """One chart per run that walks: who is paired, and whether own views are held."""
-    charts: list[Chart] = []
+    charts = []
     for model in models:
-        if "own_view_nearest" not in model.metrics:
-            continue
-        levels = {n: found[1] for n in model.metrics if (found := SAME_CLASS.match(n))}
-        titles = WALK | {n: f"partner of the same group, level {i}" for n, i in levels.items()}
-        lines = [_logged(model, *names, style) for style, names in enumerate(titles.items())]
-        if series := tuple(filter(None, lines)):
-            chart_id = f"walk-{len(charts)}"
-            charts.append(Chart(chart_id, "walk", model.name, "", "step", series, percent=True))
-    return charts
+        if "own_view_nearest" in model.metrics:
+            levels = {n: found[1] for n in model.metrics if (found := SAME_CLASS.match(n))}
+            titles = WALK | {n: f"partner of the same group, level {i}" for n, i in levels.items()}
+            series = _logged([(model, name, title) for name, title in titles.items()])
+            charts.append(Chart(model.name, "", "step", series, percent=True))
+    return [chart for chart in charts if chart.series]
 
 
-def _logged(model: Model, name: str, title: str, style: int) -> Series | None:
-    """Return the line of a logged quantity, if the run has any of it."""
-    if name not in model.metrics:
-        return None
-    y = model.metrics[name]
-    x, y = _thin(model.metrics.get("step", np.arange(len(y), dtype=np.float64)), y)
-    return Series(title, style, x.tolist(), y.tolist()) if len(y) else None
+def _logged(quantities: Sequence[tuple[Model, str, str]]) -> tuple[Series, ...]:
+    """Return the lines of quantities that runs have logged, each under a title.
+
+    Neighbouring rows are averaged down to :data:`MOST_POINTS`; rows without the quantity fall out.
+    """
+    series = []
+    for style, (model, name, title) in enumerate(quantities):
+        if name in model.metrics:
+            y = model.metrics[name]
+            points = np.column_stack([model.metrics.get("step", np.arange(len(y))), y])
+            points = points[np.isfinite(points).all(axis=1)]
+            if len(points):
+                edges = np.linspace(0, len(points), min(len(points), MOST_POINTS) + 1).astype(int)
+                parts = np.split(points, edges[1:-1])
+                means = np.round([part.mean(axis=0) for part in parts], 6)
+                series.append(Series(title, style, *means.T.tolist()))
+    return tuple(series)
 
 
-def _thin(
-    x: NDArray[np.float64], y: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Average neighbouring rows down to ``MOST_POINTS``; rows without the quantity fall out."""
-    known = np.isfinite(y) & np.isfinite(x)
-    x, y = x[known], y[known]
-    if len(y) <= MOST_POINTS:
-        return x, y
-    edges = np.linspace(0, len(y), MOST_POINTS + 1).astype(int)[:-1]
-    width = np.diff(np.append(edges, len(y)))
-    return np.add.reduceat(x, edges) / width, np.add.reduceat(y, edges) / width
-
-
-def score_charts(lines: Sequence[ScoreLine]) -> list[Chart]:
+def score_charts(lines: Sequence[ScoreRow]) -> list[Chart]:
     """Each measure over the levels, and the Rand index over the number of clusters."""
     charts = [_score_chart(lines, measure, by) for by in X_TITLES for measure in BY_LEVEL]
-    shown = filter(None, charts)
-    return [replace(chart, id=f"levels-{place}") for place, chart in enumerate(shown)]
+    return [chart for chart in charts if chart.series]
 
 
 def _score_chart(
-    lines: Sequence[ScoreLine], measure: str, by: Literal["level", "clusters"]
-) -> Chart | None:
-    """Return the chart of one measure, if any line has it."""
+    lines: Sequence[ScoreRow], measure: str, by: Literal["level", "clusters"]
+) -> Chart:
     series = []
-    for line in lines:
+    for style, line in enumerate(lines):
         if found := places(line.scores, measure, by):
-            deviations = [line.deviations.get(key, 0.0) for key in found.values()]
             values = [line.scores[key] for key in found.values()]
+            deviations = [line.deviations.get(key, 0.0) for key in found.values()]
             known = deviations if any(deviations) else None
-            series.append(Series(line.name, line.style, list(found), values, known))
-    if not series:
-        return None
+            series.append(Series(line.name, style, list(found), values, known))
     entry = MEASURES[measure]
     title = entry.title if by == "level" else f"{entry.title} by number of clusters"
     ticks = sorted({x for line in series for x in line.x}) if by == "level" else None
     percent = entry.unit == "percent"
-    return Chart("", "levels", title, entry.caveat, X_TITLES[by], tuple(series), ticks, percent)
+    return Chart(title, entry.caveat, X_TITLES[by], tuple(series), ticks, percent)

@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import combinations, islice
 
 from sag_vicreg.errors import InputError
 from sag_vicreg.progress import track
@@ -13,7 +14,6 @@ from sag_vicreg.scores import COPHENETIC, FOREST, at_closest, measure_of
 from sag_vicreg.structure import (
     Comparison,
     Movements,
-    Neighborhood,
     compare,
     movements,
     neighborhood,
@@ -28,47 +28,38 @@ MOST_PAIRS = 15
 class Compared:
     """Two models: their scores for tables, and what they say first."""
 
-    scores: ScoreRow
+    row: ScoreRow
     verdict: str
     cards: tuple[Card, ...] = ()
     moved: Movements | None = None
     """Of the first pair, which the page opens with."""
 
-    @property
-    def name(self) -> str:
-        """What the pair is called."""
-        return self.scores.name
-
 
 def half_pairs(models: Sequence[Model]) -> dict[str, tuple[int, int]]:
     """Find runs that differ only in which half of the classes they saw, by the name of both."""
     halves: dict[str, dict[str, int]] = defaultdict(dict)
-    names: dict[str, str] = {}
     for place, model in enumerate(models):
-        if model.recipe is None or model.recipe.dataset.classes not in ("first", "second"):
-            continue
-        half = str(model.recipe.dataset.classes)
-        dataset = model.recipe.dataset.model_copy(update={"classes": "all"})
-        key = model.recipe.model_copy(update={"dataset": dataset}).digest()
-        halves[key][half] = place
-        names[key] = model.name.replace(f", {half} half", "")
+        if model.recipe is not None and model.recipe.dataset.classes in ("first", "second"):
+            dataset = model.recipe.dataset.model_copy(update={"classes": "all"})
+            recipe = model.recipe.model_copy(update={"dataset": dataset})
+            halves[recipe.digest()][str(model.recipe.dataset.classes)] = place
     return {
-        names[key]: (places["first"], places["second"])
-        for key, places in halves.items()
+        models[places["first"]].name.replace(", first half", ""): (
+            places["first"],
+            places["second"],
+        )
+        for places in halves.values()
         if len(places) == 2
     }
 
 
 def model_pairs(models: Sequence[Model]) -> dict[str, tuple[int, int]]:
     """Pair the halves of each method, or every two models where there are no halves."""
-    pairs = half_pairs(models)
-    if not pairs:
-        pairs = {
-            f"{models[a].name} and {models[b].name}": (a, b)
-            for a in range(len(models))
-            for b in range(a + 1, len(models))
-        }
-    return dict(list(pairs.items())[:MOST_PAIRS])
+    pairs = half_pairs(models) or {
+        f"{models[a].name} and {models[b].name}": (a, b)
+        for a, b in combinations(range(len(models)), 2)
+    }
+    return dict(islice(pairs.items(), MOST_PAIRS))
 
 
 def compare_models(
@@ -94,29 +85,28 @@ def compare_models(
         except InputError as error:
             # Constant or zero vectors have no correlation; the rest of the page can still be shown.
             rows.append(Compared(ScoreRow(name, {}), f"Not compared: {error}"))
-            continue
-        compared = _compared(name, found, neighborhood(*found.trees), points.noun)
-        if not rows and found.forests is not None:
-            compared = replace(compared, moved=movements(*found.forests))
-        rows.append(compared)
+        else:
+            moved = movements(*found.forests) if not rows and found.forests else None
+            rows.append(_compared(name, found, points.noun, moved))
     return rows
 
 
-def _compared(name: str, found: Comparison, near: Neighborhood, noun: str) -> Compared:
+def _compared(name: str, found: Comparison, noun: str, moved: Movements | None) -> Compared:
+    near = neighborhood(*found.trees)
     values = found.flat() | {"cka": near.cka}
     if near.shared is not None:
         values["neighbors.shared"] = near.shared
     if found.forest is not None and FOREST in values:
         values |= {at_closest(scale.share): scale.similarity for scale in found.forest.by_scale}
     own = [f"self-score: {number(value)}" for value in found.self_scores]
-    scores = ScoreRow(
+    row = ScoreRow(
         name,
         values,
         halves={} if found.half_samples is None else found.half_samples.flat(),
         notes=dict(zip(COPHENETIC, own, strict=True)),
     )
     notes = {
-        FOREST: f"{interval_of(scores)} (95%)",
+        FOREST: f"{interval_of(row)} (95%)",
         "neighbors.shared": f"of each {noun}’s {near.neighbors} nearest",
         "cka": "mostly the largest directions",
     }
@@ -125,4 +115,4 @@ def _compared(name: str, found: Comparison, near: Neighborhood, noun: str) -> Co
         for key, note in notes.items()
         if key in values
     )
-    return Compared(scores, verdict(found, shared_neighbors=near.shared), cards)
+    return Compared(row, verdict(found, shared_neighbors=near.shared), cards, moved)

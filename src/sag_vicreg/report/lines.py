@@ -1,18 +1,18 @@
 """Scores by line: one per run, one per recipe of a reproduction, averaged over its seeds."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from statistics import mode
-from typing import Any
-
-import numpy as np
+from statistics import fmean, mode
+from typing import Any, TypeVar
 
 from sag_vicreg.artifacts import Result
 from sag_vicreg.recipes.method_sections import WalkSettings
 from sag_vicreg.report.sources import Model, method_label, method_place
+from sag_vicreg.report.tables import ScoreRow
 from sag_vicreg.scores import Spread, averages
+
+T = TypeVar("T")
 
 # What does not change the trained weights, and what kinds of evaluation differ in by design:
 # structure is of models of either half of the classes, levels are of a model of all.
@@ -27,44 +27,37 @@ PHRASES = {
 
 
 @dataclass(frozen=True)
-class ScoreLine:
-    """One model's or recipe's scores by flat key, and how far they move where that is known."""
-
-    name: str
-    style: int
-    scores: Mapping[str, float]
-    deviations: Mapping[str, float] = field(default_factory=dict)
-    """Over seeds."""
-    halves: Mapping[str, Spread] = field(default_factory=dict)
-    """Random halves of the images, mean and deviation averaged over seeds."""
-
-
-@dataclass(frozen=True)
 class ScoreLines:
     """All lines, and a sentence on what their names leave unsaid."""
 
-    lines: tuple[ScoreLine, ...]
+    lines: tuple[ScoreRow, ...]
     common: str
 
 
 def score_lines(models: Sequence[Model], results: Sequence[Result]) -> ScoreLines:
-    """Scores of runs' ``results.json``, and of a reproduction averaged over seeds."""
+    """Scores of each model, none where it has no ``results.json``, and of a reproduction's recipes.
+
+    The place of a line is its look in charts, so that a model has the same one everywhere.
+    """
     lines = [
-        ScoreLine(model.name, style, model.results.scores, model.results.deviations)
-        for style, model in enumerate(models)
-        if model.results is not None
+        ScoreRow(model.name, {})
+        if model.results is None
+        else ScoreRow(model.name, model.results.scores, model.results.deviations)
+        for model in models
     ]
-    families: dict[str, list[Result]] = defaultdict(list)
-    for result in results:
-        families[result.family].append(result)
-    named, common = _named([_Family(found) for found in families.values()])
-    for style, (name, members) in enumerate(named.items(), start=len(models)):
-        line = ScoreLine(name, style, {})
-        for family in members:
-            line = family.added_to(line)
-        lines.append(line)
+    families = _grouped(results, lambda result: result.family)
+    named, common = _named([_Family(members) for members in families.values()])
+    lines += [_averaged(name, members) for name, members in named.items()]
     unsaid = f"Unless a name says otherwise: {', '.join(common)}." if common else ""
     return ScoreLines(tuple(lines), unsaid)
+
+
+def _grouped(members: Iterable[T], key: Callable[[T], str]) -> dict[str, list[T]]:
+    """Put together what has one key, in the order in which keys first occur."""
+    groups: dict[str, list[T]] = {}
+    for member in members:
+        groups.setdefault(key(member), []).append(member)
+    return groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,25 +95,26 @@ class _Family:
         described = {key: _describe(key, value) for key, value in leaves.items()}
         return described | {"dataset.classes": _describe("trained on", *trained_on)}
 
-    def added_to(self, line: ScoreLine) -> ScoreLine:
-        """Return the line with this family's means, and how far seeds and halves move them."""
-        means = averages([result.scores for result in self.results])
-        halves = {}
-        for key in sorted(means):
-            drawn = [r.half_samples[key] for r in self.results if key in r.half_samples]
-            if len(drawn) == len(self.results):
-                halves[key] = Spread(
-                    float(np.mean([spread.mean for spread in drawn])),
-                    float(np.mean([spread.deviation for spread in drawn])),
-                )
-        deviations = {k: s.deviation for k, s in means.items() if s.deviation is not None}
-        return ScoreLine(
-            line.name,
-            line.style,
-            {**line.scores, **{key: score.mean for key, score in sorted(means.items())}},
-            {**line.deviations, **deviations},
-            {**line.halves, **halves},
-        )
+
+def _averaged(name: str, families: Sequence[_Family]) -> ScoreRow:
+    """Put families on one line, with means over seeds, and how far seeds and halves move them."""
+    scores: dict[str, float] = {}
+    deviations: dict[str, float] = {}
+    halves: dict[str, Spread] = {}
+    for family in families:
+        means = averages([result.scores for result in family.results])
+        scores |= {key: score.mean for key, score in means.items()}
+        deviations |= {k: s.deviation for k, s in means.items() if s.deviation is not None}
+        drawn = [result.half_samples for result in family.results]
+        halves |= {
+            key: Spread(
+                fmean(each[key].mean for each in drawn),
+                fmean(each[key].deviation for each in drawn),
+            )
+            for key in means
+            if all(key in each for each in drawn)
+        }
+    return ScoreRow(name, scores, deviations, halves)
 
 
 def _named(families: Sequence[_Family]) -> tuple[dict[str, list[_Family]], list[str]]:
@@ -133,9 +127,7 @@ def _named(families: Sequence[_Family]) -> tuple[dict[str, list[_Family]], list[
     bases = {
         f: f"{f.method}, {f.first.images.get('dataset')}" if several else f.method for f in families
     }
-    rivals: dict[str, list[_Family]] = defaultdict(list)
-    for family, base in bases.items():
-        rivals[base].append(family)
+    rivals = _grouped(families, bases.__getitem__)
     telling = _union([_differing([f.recipe for f in members]) for members in rivals.values()])
     # Over all methods that have the key, set or not: unsaid is the same in every row of a table.
     common = {
@@ -157,14 +149,16 @@ def _named(families: Sequence[_Family]) -> tuple[dict[str, list[_Family]], list[
         own = [(telling.index(key), len(mark), mark) for key, mark in marks[family].items()]
         return len(own), own, method_place(family.method), bases[family]
 
-    by_name: dict[str, list[_Family]] = defaultdict(list)
-    for family in sorted(families, key=place):
-        by_name[", ".join([bases[family], *marks[family].values()])].append(family)
-    named: dict[str, list[_Family]] = defaultdict(list)
-    for name, members in by_name.items():
-        for family in members:
-            named[_unshared(name, family, members)].append(family)
-    return named, [text for text in common.values() if text is not None]
+    by_recipe = _grouped(
+        sorted(families, key=place), lambda f: ", ".join([bases[f], *marks[f].values()])
+    )
+    names = {
+        family: _unshared(name, family, members)
+        for name, members in by_recipe.items()
+        for family in members
+    }
+    unsaid = [text for text in common.values() if text is not None]
+    return _grouped(names, names.__getitem__), unsaid
 
 
 def _unshared(name: str, family: _Family, members: Sequence[_Family]) -> str:

@@ -22,7 +22,6 @@ _NEARLY_ALL = 0.8
 class Moved:
     """The section: its first sentence, the flow, a table of classes, and the items that moved."""
 
-    models: tuple[str, str]
     sentence: str
     flow: DrawnFlow
     classes: PageTable | None
@@ -30,9 +29,7 @@ class Moved:
     total: int
 
 
-def build_moved(
-    points: Points, rows: NDArray[np.intp], moved: Movements, models: tuple[str, str]
-) -> Moved:
+def build_moved(points: Points, rows: NDArray[np.intp], moved: Movements) -> Moved:
     """Describe what moved; items are named by their places among the ``rows`` the page shows."""
     shown = {int(row): place for place, row in enumerate(rows)}
     counts, noun = moved.flow.counts, points.noun
@@ -47,7 +44,6 @@ def build_moved(
         )
     )
     return Moved(
-        models=models,
         sentence=_sentence(moved, noun),
         flow=draw_flow(counts, old, new),
         classes=_classes(points, moved),

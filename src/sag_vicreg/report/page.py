@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
@@ -12,11 +13,11 @@ from numpy.typing import NDArray
 from sag_vicreg import __version__
 from sag_vicreg.figures.style import PALETTE
 from sag_vicreg.report.atlas import Atlas
-from sag_vicreg.report.charts import Chart
+from sag_vicreg.report.charts import ChartGroup
 from sag_vicreg.report.maps import ModelMap
 from sag_vicreg.report.moved import Moved
 from sag_vicreg.report.points import Points
-from sag_vicreg.report.trees import PLURALS, DrawnTree, Trees, examples_of
+from sag_vicreg.report.trees import Trees, examples_of
 from sag_vicreg.report.whole import Whole
 
 ASSETS = resources.files("sag_vicreg.report") / "assets"
@@ -47,7 +48,7 @@ def page_data(
     maps: Sequence[ModelMap],
     trees: Trees | None,
     atlas: Atlas | None,
-    charts: Sequence[Chart],
+    groups: Sequence[ChartGroup],
     start: tuple[int, int | None],
     moved: Moved | None = None,
     whole: Whole | None = None,
@@ -70,7 +71,14 @@ def page_data(
         "points": None,
         "examples": [],
         "thumbnails": None,
-        "maps": [_map(m) for m in maps],
+        # x of all points, then y of all: the script takes either half without copying.
+        "maps": [
+            {
+                "points": packed(m.points.T, "f4"),
+                "centroids": None if m.centroids is None else packed(m.centroids.T, "f4"),
+            }
+            for m in maps
+        ],
         "neighbours": [
             {
                 "indices": packed(m.neighbours.indices, "u2"),
@@ -79,8 +87,12 @@ def page_data(
             for m in maps
         ],
         "neighbour_count": maps[0].neighbours.indices.shape[1] if maps else 0,
-        "trees": _trees(trees) if trees else None,
-        "charts": [_chart(chart) for chart in charts],
+        "trees": asdict(trees) if trees else None,
+        "charts": [
+            {"id": f"{group.id}-{place}", "group": group.id, **asdict(chart)}
+            for group in groups
+            for place, chart in enumerate(group.charts)
+        ],
         "moved": None if moved is None else {"movers": list(moved.movers)},
         "whole": None if whole is None else [each.to_dict() for each in whole.outlines],
     }
@@ -103,62 +115,6 @@ def page_data(
             "tiles": packed(atlas.tiles, "i4"),
         }
     return data
-
-
-def _map(model_map: ModelMap) -> dict[str, Any]:
-    # x of all points, then y of all: the script takes either half without copying.
-    centroids = model_map.centroids
-    return {
-        "points": packed(model_map.points.T, "f4"),
-        "centroids": None if centroids is None else packed(centroids.T, "f4"),
-    }
-
-
-def _trees(trees: Trees) -> dict[str, Any]:
-    def drawn(tree: DrawnTree | None) -> dict[str, Any] | None:
-        if tree is None:
-            return None
-        return {
-            "children": tree.children.tolist(),
-            "heights": [round(float(height), 6) for height in tree.heights],
-            "order": tree.order.tolist(),
-        }
-
-    return {
-        "leaves": trees.leaves,
-        "nouns": [trees.noun, PLURALS.get(trees.noun, f"{trees.noun}s")],
-        "classes": None if trees.classes is None else trees.classes.tolist(),
-        "examples": trees.examples,
-        "pairs": [
-            {
-                "left": pair.left,
-                "right": pair.right,
-                "left_tree": drawn(pair.left_tree),
-                "right_tree": drawn(pair.right_tree),
-            }
-            for pair in trees.pairs
-        ],
-    }
-
-
-def _chart(chart: Chart) -> dict[str, Any]:
-    return {
-        "id": chart.id,
-        "group": chart.group,
-        "x_title": chart.x_title,
-        "x_ticks": chart.x_ticks,
-        "percent": chart.percent,
-        "series": [
-            {
-                "name": line.name,
-                "style": line.style,
-                "x": line.x,
-                "y": [round(value, 6) for value in line.y],
-                "deviations": line.deviations,
-            }
-            for line in chart.series
-        ],
-    }
 
 
 def render(context: Mapping[str, Any], data: Mapping[str, Any]) -> str:

@@ -1,15 +1,22 @@
 """The images all models of a report embed: the same rows in every model, with class and levels."""
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.artifacts import EmbeddingFile, Embeddings, join, shorten
+from sag_vicreg.artifacts import (
+    THUMBNAILS,
+    EmbeddingFile,
+    Embeddings,
+    join,
+    read_embeddings,
+    shorten,
+)
 from sag_vicreg.errors import InputError
 from sag_vicreg.hierarchy import Hierarchy, hierarchy_names, load_hierarchy
 from sag_vicreg.report.sources import Model
@@ -82,12 +89,11 @@ class Points:
         if n <= most:
             return np.arange(n)
         order = np.random.default_rng(seed).permutation(n)
-        if self.labels is None:
-            return np.sort(order[:most])
+        labels = np.zeros(n, dtype=np.int64) if self.labels is None else self.labels
         # Rank of each row within its class: taking low ranks first takes classes in turn.
         rank = np.empty(n, dtype=np.int64)
-        for label in range(len(self.classes)):
-            members = order[self.labels[order] == label]
+        for label in np.unique(labels):
+            members = order[labels[order] == label]
             rank[members] = np.arange(len(members))
         return np.sort(order[np.argsort(rank[order], kind="stable")[:most]])
 
@@ -103,24 +109,29 @@ def models_to_show(models: Sequence[Model], which: str | None) -> list[Model]:
     found = Counter(images for m in embedded if not m.named for images in m.embeddings)
     shared = [images for images in found if all(images in files for files in needed)]
     if shared:
-        files = {images: _file(embedded, images) for images in shared}
-        asked = [images for images in shared if which == files[images].path.stem]
-        # Held-out images before training images, where as many have either.
-        most = max(
-            sorted(shared, key=lambda images: files[images].path.name),
-            key=lambda images: (found[images], _is_test(files[images])),
-        )
-        chosen = asked[0] if asked else most
-        embedded = [model for model in embedded if model.named or chosen in model.embeddings]
+        first = _first(embedded, shared, which)
+        embedded = [model for model in embedded if model.named or first in model.embeddings]
     return embedded[:MOST_MODELS]
-
-
-def _file(models: Sequence[Model], images: Hashable) -> EmbeddingFile:
-    return next(m.embeddings[images] for m in models if images in m.embeddings)
 
 
 def _is_test(file: EmbeddingFile) -> bool:
     return file.contents is not None and file.contents.split == "test"
+
+
+def _first(
+    models: Sequence[Model], images: Iterable[Hashable], which: str | None
+) -> Hashable | None:
+    """Choose of ``images`` those of the file asked for, else those that most models have.
+
+    Of several, held-out images come first, then what comes first by name.
+    """
+
+    def place(each: Hashable) -> tuple[bool, int, bool, str]:
+        files = [model.embeddings[each] for model in models if each in model.embeddings]
+        name = files[0].path.stem
+        return name != which, -len(files), not _is_test(files[0]), name
+
+    return min(images, key=place, default=None)
 
 
 def gather_points(
@@ -130,23 +141,22 @@ def gather_points(
     hierarchy: str | None = None,
     how: str = "exact",
 ) -> Points | None:
-    """Read and join the embeddings of ``models``; None where no model has any."""
-    embedded = tuple(model for model in models if model.embeddings)
-    if not embedded:
+    """Read and join the embeddings of the models to show; None where no model has any."""
+    shown = models_to_show(models, which)
+    if not shown:
         return None
-    chosen = _choose_files(embedded, which)
-    sets = [model.read(images) for model, images in zip(embedded, chosen, strict=True)]
+    files = _choose_files(shown, which)
+    beside = dict.fromkeys(file.path.with_name(THUMBNAILS) for file in files)
     return points_of(
-        embedded,
-        sets,
+        shown,
+        [
+            read_embeddings(file.path, **asdict(model.columns))
+            for model, file in zip(shown, files, strict=True)
+        ],
         hierarchy=hierarchy,
         how=how,
-        held_out=_is_test(embedded[0].embeddings[chosen[0]]),
-        thumbnails=tuple(
-            path
-            for model, images in zip(embedded, chosen, strict=True)
-            if (path := model.thumbnails(images)) is not None
-        ),
+        held_out=_is_test(files[0]),
+        thumbnails=tuple(path for path in beside if path.is_file()),
     )
 
 
@@ -170,19 +180,14 @@ def points_of(
                 "which the map cannot show; embed it again, or divide all vectors by one number"
             )
     joined = join(sets, [str(model.path) for model in models], how=how)
-    aligned = joined.sets
-    labels = next((e.labels for e in aligned if e.labels is not None), None)
+    labels = next((e.labels for e in joined.sets if e.labels is not None), None)
     tree = _find_hierarchy(models, hierarchy)
-    classes: tuple[str, ...] = ()
-    encoded: NDArray[np.int64] | None = None
-    levels: tuple[Level, ...] = ()
-    if labels is not None:
-        classes, encoded, levels = _encode(labels, tree, wanted=hierarchy is not None)
-    ids = next((e.ids for e in aligned if e.ids is not None), None)
+    classes, encoded, levels = _encode(labels, tree, wanted=hierarchy is not None)
+    ids = next((e.ids for e in joined.sets if e.ids is not None), None)
     return Points(
         models=tuple(models),
         held_out=held_out,
-        vectors=tuple(e.vectors for e in aligned),
+        vectors=tuple(e.vectors for e in joined.sets),
         ids=None if ids is None else tuple(ids.tolist()),
         classes=classes,
         labels=encoded,
@@ -195,12 +200,12 @@ def points_of(
     )
 
 
-def _choose_files(models: Sequence[Model], which: str | None) -> list[Hashable]:
-    """Pick the images of each model: those of the file asked for, else what they all have."""
+def _choose_files(models: Sequence[Model], which: str | None) -> list[EmbeddingFile]:
+    """Pick the file of each model: the one asked for, else of the images that all runs have."""
     runs = [model for model in models if model.recipe is not None]
     common = set.intersection(*(set(m.embeddings) for m in runs)) if runs else set()
-    names = {images: _file(runs, images).path.stem for images in common}
-    if which is not None and runs and which not in names.values():
+    names = {runs[0].embeddings[images].path.stem for images in common}
+    if which is not None and runs and which not in names:
         available = sorted({file.path.stem for m in runs for file in m.embeddings.values()})
         raise InputError(
             f"not every run has embeddings called '{which}': there are {', '.join(available)}"
@@ -211,13 +216,8 @@ def _choose_files(models: Sequence[Model], which: str | None) -> list[Hashable]:
             f"the runs have no embedding file in common: {runs[0].path} has {listed}; embed the "
             "same images with `sag-vicreg embed`"
         )
-
-    def place(images: Hashable) -> tuple[bool, bool, str]:
-        """Sort what was asked for first, then held-out images, then by name."""
-        return names[images] != which, not _is_test(_file(runs, images)), names[images]
-
-    first = min(common, key=place, default=None)
-    return [first if first in m.embeddings else next(iter(m.embeddings)) for m in models]
+    first = _first(runs, common, which)
+    return [m.embeddings.get(first, next(iter(m.embeddings.values()))) for m in models]
 
 
 def _find_hierarchy(models: Sequence[Model], given: str | None) -> Hierarchy | None:
@@ -229,9 +229,11 @@ def _find_hierarchy(models: Sequence[Model], given: str | None) -> Hierarchy | N
 
 
 def _encode(
-    labels: NDArray[Any], tree: Hierarchy | None, *, wanted: bool
-) -> tuple[tuple[str, ...], NDArray[np.int64], tuple[Level, ...]]:
+    labels: NDArray[Any] | None, tree: Hierarchy | None, *, wanted: bool
+) -> tuple[tuple[str, ...], NDArray[np.int64] | None, tuple[Level, ...]]:
     """Class names that occur, each row's index among them, and the levels above."""
+    if labels is None:
+        return (), None, ()
     if tree is not None:
         try:
             indices = tree.encode(labels, tree.n_levels)

@@ -4,17 +4,15 @@ Everything is read from artifacts; nothing is trained or embedded here.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sag_vicreg.artifacts import (
-    THUMBNAILS,
     ColumnNames,
     EmbeddingFile,
-    Embeddings,
     Result,
     Run,
     ScoreFile,
@@ -23,7 +21,6 @@ from sag_vicreg.artifacts import (
     finished_files,
     is_dataset_folder,
     read_contents,
-    read_embeddings,
     read_result,
     read_scores,
 )
@@ -60,15 +57,6 @@ class Model:
     def is_empty(self) -> bool:
         """Whether there is a recipe and nothing else yet."""
         return not self.metrics and not self.embeddings and self.results is None
-
-    def read(self, images: Hashable) -> Embeddings:
-        """Read the embeddings of these images."""
-        return read_embeddings(self.embeddings[images].path, **asdict(self.columns))
-
-    def thumbnails(self, images: Hashable) -> Path | None:
-        """Return the thumbnails beside those embeddings, where there are any."""
-        path = self.embeddings[images].path.with_name(THUMBNAILS)
-        return path if path.is_file() else None
 
 
 @dataclass(frozen=True)

@@ -47,24 +47,24 @@ class Card:
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """The scores of one row, by flat key, and how far they move where that is known.
+    """The scores of a model, a recipe or a pair, by flat key, and how far they move if known.
 
     ``forest.low`` and ``forest.high`` are the interval of ``forest.spearman``.
     """
 
     name: str
-    values: Mapping[str, float]
+    scores: Mapping[str, float]
     deviations: Mapping[str, float] = field(default_factory=dict)
-    """Around the score, as over seeds."""
+    """Over seeds."""
     halves: Mapping[str, Spread] = field(default_factory=dict)
-    """Random halves, whose mean may be far from the score."""
+    """Over random halves, whose mean may be far from the score."""
     notes: Mapping[str, str] = field(default_factory=dict)
     """What else stands below a score."""
 
     def is_unstable(self, key: str) -> bool:
         """Whether half-samples are known to move this score too far."""
-        known = key in self.values and key in self.halves
-        return known and self.halves[key].unsettles(self.values[key])
+        known = key in self.scores and key in self.halves
+        return known and self.halves[key].unsettles(self.scores[key])
 
 
 def number(value: float) -> str:
@@ -87,10 +87,10 @@ def interval_of(row: ScoreRow) -> str:
 
     A mean over seeds has none: each of them has its own.
     """
-    if "forest.low" not in row.values or FOREST in row.deviations:
+    if "forest.low" not in row.scores or FOREST in row.deviations:
         return ""
     # No similarity is above 1, though noise may carry the estimate there.
-    low, high = row.values["forest.low"], min(row.values["forest.high"], 1.0)
+    low, high = row.scores["forest.low"], min(row.scores["forest.high"], 1.0)
     return f"{number(low)} to {number(high)}"
 
 
@@ -102,14 +102,14 @@ def score_table(
     The best of a column is bold, with what reads the same, unless a single tree made it by chance.
     """
     winners = {
-        key: best({row.name: row.values[key] for row in rows if key in row.values}, key, digits=3)
+        key: best({row.name: row.scores[key] for row in rows if key in row.scores}, key, digits=3)
         for key in columns
     }
 
     def cell(row: ScoreRow, key: str) -> Cell:
-        if key not in row.values:
+        if key not in row.scores:
             return Cell(MISSING)
-        value = row.values[key]
+        value = row.scores[key]
         unstable = row.is_unstable(key)
         notes = [row.notes.get(key, ""), interval_of(row) if key == FOREST else ""]
         if key in row.halves:
@@ -124,7 +124,7 @@ def score_table(
         )
 
     if any(row.is_unstable(key) for row in rows for key in columns):
-        has_forest = any(FOREST in row.values for row in rows)
+        has_forest = any(FOREST in row.scores for row in rows)
         remedy = "read the forest similarity" if has_forest else "one tree says little here"
         note = f"{note} † Half-samples move this score by more than {UNSTABLE:g}: {remedy}."
     return PageTable(

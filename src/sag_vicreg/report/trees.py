@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,24 +11,31 @@ from numpy.typing import NDArray
 from sag_vicreg.errors import InputError
 from sag_vicreg.evaluation.centroids import class_centroids
 from sag_vicreg.report.points import FloatArray, Points
-from sag_vicreg.structure import Branch, Tree, branches_of, untangle, ward_forest, ward_tree
+from sag_vicreg.structure import (
+    Branch,
+    Movements,
+    Tree,
+    branches_of,
+    untangle,
+    ward_forest,
+    ward_tree,
+)
 from sag_vicreg.structure.forest import FEWEST_ROWS
 
 MOST_CLASSES = 300
-MOST_IMAGES = 48
+MOST_ROWS = 48
 EXAMPLES = 6
 # Of more rows a sample tells the branches as well, in a fraction of the time.
 _FOREST_ITEMS = 3_000
-PLURALS = {"class": "classes", "branch": "branches"}
 
 
 @dataclass(frozen=True)
 class DrawnTree:
     """Merges in SciPy's numbering, their heights, and the leaves from top to bottom."""
 
-    children: NDArray[np.int64]
-    heights: NDArray[np.float64]
-    order: NDArray[np.int64]
+    children: Sequence[Sequence[int]]
+    heights: Sequence[float]
+    order: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -42,21 +50,26 @@ class TreePair:
 
 @dataclass(frozen=True)
 class Trees:
-    """Leaves are classes, or images where there are no classes."""
+    """Leaves are classes; where there are none, branches that recur, or single rows."""
 
-    leaves: tuple[str, ...]
-    classes: NDArray[np.int64] | None
-    examples: tuple[tuple[int, ...], ...]
+    leaves: Sequence[str]
+    classes: Sequence[int] | None
+    examples: Sequence[Sequence[int]]
     """Rows of the page's points that show each leaf."""
-    pairs: tuple[TreePair, ...]
+    pairs: Sequence[TreePair]
     shown_of: int
     """How many leaves there would be without a limit."""
-    noun: str = "class"
-    """What a leaf is: a class, a branch, or one of the page's rows."""
+    nouns: tuple[str, str]
+    """What a leaf is, and what several are: a class, a branch, or one of the page's rows."""
 
 
 def build_trees(
-    points: Points, rows: NDArray[np.intp], *, seed: int, branches: Sequence[Branch] = ()
+    points: Points,
+    rows: NDArray[np.intp],
+    changed: Movements | None,
+    *,
+    trees: int,
+    seed: int,
 ) -> Trees | None:
     """Build the trees of all models and face each pair; None where there is no tree.
 
@@ -66,45 +79,53 @@ def build_trees(
         The common images.
     rows
         The rows the page shows: examples are chosen among them and numbered by their place.
+    changed
+        What moved between the first two models, if that is known: it has the first one's branches.
+    trees
+        Of the forest that is asked for branches otherwise.
     seed
-        Of the choice of leaves, where there are too many to draw.
-    branches
-        Branches that recur in a model's trees: the leaves where there are no labels.
+        Of that forest, and of the choice of leaves where there are too many to draw.
     """
-    generator = np.random.default_rng(seed)
-    by_class = points.labels is not None and len(points.classes) >= 3
-    if not by_class and len(branches) >= 3:
+    if points.labels is not None and len(points.classes) >= 3:
+        return _of_classes(points, points.labels, rows, seed)
+    branches = _recurring_branches(points, trees, seed) if changed is None else changed.flow.old
+    if len(branches) >= 3:
         return _of_branches(points, rows, branches)
-    total = len(points.classes) if by_class else len(rows)
-    most = MOST_CLASSES if by_class else MOST_IMAGES
-    chosen = np.sort(generator.choice(total, size=min(total, most), replace=False))
-    if len(chosen) < 3:
-        return None
-    matrices: list[FloatArray]
-    if by_class:
-        assert points.labels is not None
-        n_classes = len(points.classes)
-        matrices = [class_centroids(v, points.labels, n_classes)[chosen] for v in points.vectors]
-        names = tuple(points.classes[c] for c in chosen)
-        examples = [tuple(examples_of(c, points.labels[rows])) for c in chosen]
-    else:
-        matrices = [v[rows[chosen]] for v in points.vectors]
-        ids = points.ids
-        names = tuple(f"row {rows[c]}" if ids is None else ids[rows[c]] for c in chosen)
-        examples = [(int(c),) for c in chosen]
+    chosen = _some(len(rows), MOST_ROWS, seed)
     return _trees(
-        matrices,
-        leaves=names,
-        classes=chosen.astype(np.int64) if by_class else None,
-        examples=tuple(examples),
-        shown_of=total,
-        noun="class" if by_class else points.noun,
+        [vectors[rows[chosen]] for vectors in points.vectors],
+        leaves=[points.describe(row) for row in rows[chosen]],
+        classes=None,
+        examples=[(place,) for place in chosen.tolist()],
+        shown_of=len(rows),
+        nouns=(points.noun, f"{points.noun}s"),
     )
 
 
-def recurring_branches(points: Points, *, trees: int, seed: int) -> tuple[Branch, ...]:
-    """Find the branches of the first model's trees; none where there are too few rows for it."""
-    if trees == 0 or len(points) < FEWEST_ROWS:
+def _some(total: int, most: int, seed: int) -> NDArray[np.int64]:
+    generator = np.random.default_rng(seed)
+    return np.sort(generator.choice(total, size=min(total, most), replace=False))
+
+
+def _of_classes(
+    points: Points, labels: NDArray[np.int64], rows: NDArray[np.intp], seed: int
+) -> Trees | None:
+    """Build the trees of the centroids of classes."""
+    total = len(points.classes)
+    chosen = _some(total, MOST_CLASSES, seed)
+    return _trees(
+        [class_centroids(vectors, labels, total)[chosen] for vectors in points.vectors],
+        leaves=[points.classes[label] for label in chosen],
+        classes=chosen.tolist(),
+        examples=[examples_of(label, labels[rows]) for label in chosen],
+        shown_of=total,
+        nouns=("class", "classes"),
+    )
+
+
+def _recurring_branches(points: Points, trees: int, seed: int) -> tuple[Branch, ...]:
+    """Find the branches of the first model's trees; none of labelled rows or too few of them."""
+    if trees == 0 or points.labels is not None or len(points) < FEWEST_ROWS:
         return ()
     try:
         return branches_of(
@@ -120,19 +141,16 @@ def _of_branches(
 ) -> Trees | None:
     """Build the trees of the centroids of branches, with how many rows each has, and examples."""
     shown = {int(row): place for place, row in enumerate(rows)}
-    names = [f"{each.size:,} like {points.like(int(each.rows[0]))}" for each in branches]
-    matrices = [np.stack([v[each.rows].mean(axis=0) for each in branches]) for v in points.vectors]
-    examples = [
-        tuple(shown[row] for row in each.rows.tolist() if row in shown)[:EXAMPLES]
-        for each in branches
-    ]
     return _trees(
-        matrices,
-        leaves=tuple(names),
+        [np.stack([v[each.rows].mean(axis=0) for each in branches]) for v in points.vectors],
+        leaves=[f"{each.size:,} like {points.like(int(each.rows[0]))}" for each in branches],
         classes=None,
-        examples=tuple(examples),
+        examples=[
+            [shown[row] for row in each.rows.tolist() if row in shown][:EXAMPLES]
+            for each in branches
+        ],
         shown_of=len(branches),
-        noun="branch",
+        nouns=("branch", "branches"),
     )
 
 
@@ -150,18 +168,17 @@ def examples_of(label: int, labels: NDArray[np.int64]) -> list[int]:
     return [int(row) for row in np.flatnonzero(labels == label)[:EXAMPLES]]
 
 
-def _face(trees: Sequence[Tree]) -> tuple[TreePair, ...]:
+def _face(trees: Sequence[Tree]) -> list[TreePair]:
     if len(trees) == 1:
-        return (TreePair(0, None, _drawn(trees[0], trees[0].leaf_order), None),)
+        return [TreePair(0, None, _drawn(trees[0], trees[0].leaf_order), None)]
     pairs = []
-    for right in range(len(trees)):
-        for left in range(right):
-            faced = untangle(trees[left], trees[right])
-            left_tree = _drawn(trees[left], faced.order_a)
-            right_tree = _drawn(trees[right], faced.order_b)
-            pairs.append(TreePair(left, right, left_tree, right_tree))
-    return tuple(pairs)
+    for left, right in combinations(range(len(trees)), 2):
+        faced = untangle(trees[left], trees[right])
+        drawn = _drawn(trees[left], faced.order_a), _drawn(trees[right], faced.order_b)
+        pairs.append(TreePair(left, right, *drawn))
+    return pairs
 
 
 def _drawn(tree: Tree, order: NDArray[np.int64]) -> DrawnTree:
-    return DrawnTree(tree.children, tree.heights, order)
+    heights = [round(height, 6) for height in tree.heights.tolist()]
+    return DrawnTree(tree.children.tolist(), heights, order.tolist())

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sag_vicreg.evaluation.plane import FEWEST_FOR_UMAP
 from sag_vicreg.report.points import Points
 from sag_vicreg.report.sources import Sources, method_label
-from sag_vicreg.report.trees import PLURALS, Trees
+from sag_vicreg.report.trees import Trees
 
 COUNTS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
 
@@ -90,9 +90,8 @@ def notices(
     if trees is not None and trees.classes is not None and len(trees.leaves) < trees.shown_of:
         found.append(f"The trees show {len(trees.leaves)} of {trees.shown_of} classes.")
     if points.labels is None:
-        leaves = f"single {points.noun}s"
-        if trees is not None and trees.noun == "branch":
-            leaves = "branches that recur"
+        recur = trees is not None and trees.nouns[0] == "branch"
+        leaves = "branches that recur" if recur else f"single {points.noun}s"
         found.append(f"The embeddings have no labels: trees are of {leaves}, in one colour.")
     if not has_images and points.noun == "image":
         found.append("There are no thumbnails beside the embeddings: marks stand for the images.")
@@ -102,10 +101,10 @@ def notices(
 def about_trees(points: Points, trees: Trees) -> dict[str, str]:
     """Title and reading aid of the trees."""
     by_class = trees.classes is not None
-    leaves = f"{len(trees.leaves)} {PLURALS.get(trees.noun, f'{trees.noun}s')}"
-    if trees.noun in PLURALS:
+    leaves = "class centroids" if by_class else f"{len(trees.leaves)} {trees.nouns[1]}"
+    if trees.nouns[0] == "branch":
         whose = "" if len(points.models) == 1 else " of the first model"
-        leaves = "class centroids" if by_class else f"the centroids of {leaves}{whose}"
+        leaves = f"the centroids of {leaves}{whose}"
     how = f"Ward trees over {leaves}, cosine geometry; branch length is merge height."
     if len(points.models) == 1:
         return {"title": "Class tree" if by_class else "Tree", "about": how}
