@@ -3,15 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from sag_vicreg.figures.style import MARKERS, PALETTE, figure_style, save_figure
+from sag_vicreg.figures.style import MARKERS, PALETTE, new_figure, save_figure
 
 
 def draw_walk_share(shares: Mapping[int, float], path: Path) -> None:
     """Draw the walk's time over the rest of the step, one point per batch size."""
-    from matplotlib.figure import Figure
-
-    with figure_style():
-        figure = Figure(figsize=(4.6, 3.0))
+    with new_figure(4.6, 3.0) as figure:
         axis = figure.subplots()
         axis.plot(list(shares), list(shares.values()), color=PALETTE[0], marker=MARKERS[0])
         axis.set_xscale("log", base=2)

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.damage.claims import DATA, levels, mean, score, select
 from benchmarks.damage.measures import MEASURES
 from benchmarks.damage.record import Row
-from sag_vicreg.figures.style import MARKERS, PALETTE, figure_style, save_figure
+from sag_vicreg.figures.style import MARKERS, PALETTE, new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,10 +38,7 @@ _TRUTH: Any = {"color": "black", "ls": (0, (2, 1.5)), "lw": 1.2}
 
 def draw(rows: Sequence[Row], path: Path) -> None:
     """Draw the panels to ``path``."""
-    from matplotlib.figure import Figure
-
-    with figure_style():
-        figure = Figure(figsize=(7.6, 12.4))
+    with new_figure(7.6, 12.4) as figure:
         axes = figure.subplots(len(SHOWN) + 1, len(DATA), sharey=True)
         for line, (kind, title) in zip(axes, SHOWN.items(), strict=False):
             for axis, data in zip(line, DATA, strict=True):

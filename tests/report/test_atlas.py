@@ -23,7 +23,7 @@ def test_an_atlas_holds_each_thumbnail_where_it_says() -> None:
     sheets = [np.array(Image.open(io.BytesIO(image))) for image in atlas.images]
     side = sheets[0].shape[1] // atlas.columns
     for i in range(70):
-        sheet, place = divmod(int(atlas.tiles[i]), atlas.tiles_per_atlas)
+        sheet, place = divmod(int(atlas.tiles[i]), atlas.columns**2)
         row, column = divmod(place, atlas.columns)
         tile = sheets[sheet][row * side : (row + 1) * side, column * side : (column + 1) * side]
         expected = pixels[69 - i].reshape(3).astype(float)

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from made_pages import text_of
 from made_runs import embedded_images, write_run
+from sag_vicreg import progress
 from sag_vicreg.artifacts import Contents, Run, write_embeddings, write_text
 from sag_vicreg.cli import app
 from sag_vicreg.errors import InputError
-from sag_vicreg.report import maps
 from sag_vicreg.report.comparing import half_pairs
 from sag_vicreg.report.points import models_to_show
 from sag_vicreg.report.sources import open_sources
@@ -140,8 +140,8 @@ def test_the_slow_maps_show_their_progress(tmp_path: Path, monkeypatch: pytest.M
         steps.append((description, total))
         yield steps.append
 
-    monkeypatch.setattr(maps, "progress_bar", bar)
+    monkeypatch.setattr(progress, "progress_bar", bar)
     for name in "ab":
         np.save(tmp_path / f"{name}.npy", np.eye(5))
     text_of(tmp_path / "a.npy", tmp_path / "b.npy")
-    assert steps == [("maps", 2), 1, 1]
+    assert steps[-3:] == [("maps", 2), 1, 1]

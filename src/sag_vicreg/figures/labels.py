@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
-from matplotlib.text import Annotation
 from numpy.typing import NDArray
 
 Floats = NDArray[np.floating]
@@ -43,7 +42,22 @@ def place_labels(axis: Axes, xy: Floats, names: Sequence[str]) -> None:
     figure.draw_without_rendering()
     scale = figure.dpi / 72
     points = axis.transData.transform(xy)
-    texts = [_write(axis, place, name) for place, name in zip(xy, names, strict=True)]
+    texts = [
+        axis.annotate(
+            name,
+            (x, y),
+            xytext=(0, 0),
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            fontsize=7,
+            # A white halo keeps a name readable across points and other names.
+            path_effects=[withStroke(linewidth=2, foreground="white")],
+            # Else the name would move the layout its place is computed in.
+            in_layout=False,
+        )
+        for name, (x, y) in zip(names, xy, strict=True)
+    ]
     extents = np.array([text.get_window_extent().extents for text in texts]).reshape(-1, 4)
     sizes = extents[:, 2:] - extents[:, :2]
     frame = np.array(axis.bbox.extents)
@@ -62,24 +76,8 @@ def place_labels(axis: Axes, xy: Floats, names: Sequence[str]) -> None:
                 textcoords="offset points",
                 arrowprops={"arrowstyle": "-", "color": "#777777", "linewidth": 0.5},
                 zorder=0.5,
-            ).set_in_layout(False)
-
-
-def _write(axis: Axes, place: Floats, name: str) -> Annotation:
-    text = axis.annotate(
-        name,
-        (place[0], place[1]),
-        xytext=(0, 0),
-        textcoords="offset points",
-        ha="center",
-        va="center",
-        fontsize=7,
-        # A white halo keeps a name readable across points and other names.
-        path_effects=[withStroke(linewidth=2, foreground="white")],
-    )
-    # Else the name would move the layout its place is computed in.
-    text.set_in_layout(False)
-    return text
+                in_layout=False,
+            )
 
 
 @dataclass(frozen=True)

@@ -59,20 +59,15 @@ def caption(name: str) -> str:
 
 
 @contextmanager
-def figure_style() -> Iterator[None]:
-    """Draw under the project's style without touching the caller's matplotlib settings."""
-    import matplotlib as mpl
-
-    with mpl.rc_context(_RC):
-        yield
-
-
-@contextmanager
 def new_figure(width: float, height: float) -> Iterator["Figure"]:
-    """Draw a figure of so many inches in the block, under the project's style."""
+    """Draw a figure of so many inches in the block, under the project's style.
+
+    The caller's settings of matplotlib are not touched.
+    """
+    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with figure_style():
+    with mpl.rc_context(_RC):
         yield Figure(figsize=(width, height))
 
 
@@ -94,10 +89,12 @@ def check_figure_path(path: Path | str) -> Path:
 
 def save_figure(figure: "Figure", path: Path | str) -> None:
     """Write ``figure`` to ``path`` atomically, in the format its suffix names."""
+    import matplotlib as mpl
+
     path = check_figure_path(path)
     # Drawn in memory first: on a full disk matplotlib's writers fail in ways of their own.
     drawn = BytesIO()
-    with figure_style():
+    with mpl.rc_context(_RC):
         figure.savefig(drawn, format=path.suffix.lower()[1:])
     with atomic_path(path) as temporary:
         temporary.write_bytes(drawn.getbuffer())

@@ -84,18 +84,15 @@ def _draw_sideways(axes: Axes, tree: Dendrogram, name: str, *, root_left: bool) 
 def _draw_links(axes: Axes, left: Dendrogram, right: Dendrogram, colours: Any) -> None:
     """Join equal leaves: a line each where there are few, else a ribbon for each two branches."""
     n = len(left.order)
-    if n <= _LINES:
-        _draw_lines(axes, left, right, colours)
-    else:
-        _draw_ribbons(axes, left, right, colours)
+    draw = _draw_lines if n <= _LINES else _draw_ribbons
+    draw(axes, left, right, colours)
     axes.set(xlim=(0, 1), ylim=(n, 0), title="tanglegram")
     axes.axis("off")
 
 
 def _curve(start: float, stop: float) -> npt.NDArray[np.float64]:
     """Heights of a smooth step from ``start`` to ``stop`` over the unit interval."""
-    step: npt.NDArray[np.float64] = start + (stop - start) * _ACROSS**2 * (3.0 - 2.0 * _ACROSS)
-    return step
+    return np.asarray(start + (stop - start) * _ACROSS**2 * (3.0 - 2.0 * _ACROSS))
 
 
 def _draw_lines(axes: Axes, left: Dendrogram, right: Dendrogram, colours: Any) -> None:
@@ -207,18 +204,17 @@ def draw_matrix(
         axes.set_xticks(range(k), names, rotation=35, ha="right")
         axes.set_yticks(range(k), names)
         low, high = image.get_clim()
-        for i in range(k):
-            for j in range(k):
-                dark = matrix[i, j] < low + 0.6 * (high - low)
-                axes.text(
-                    j,
-                    i,
-                    f"{round(matrix[i, j], 2) + 0.0:.2f}",  # no minus before zero
-                    ha="center",
-                    va="center",
-                    color="white" if dark else "black",
-                    fontsize=8,
-                )
+        for (i, j), value in np.ndenumerate(matrix):
+            dark = value < low + 0.6 * (high - low)
+            axes.text(
+                j,
+                i,
+                f"{round(value, 2) + 0.0:.2f}",  # no minus before zero
+                ha="center",
+                va="center",
+                color="white" if dark else "black",
+                fontsize=8,
+            )
         axes.spines[:].set_visible(False)
         axes.set_title(title)
         figure.colorbar(image, ax=axes, label=label, shrink=0.85)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageOps
 
 from sag_vicreg.errors import InputError
 from sag_vicreg.progress import track
@@ -24,16 +24,11 @@ MOST_PIXELS = 1024
 
 @dataclass(frozen=True)
 class Atlas:
-    """Square tiles in rows of ``columns``; ``tiles[i]`` is the tile of point i, or -1."""
+    """Square tiles, ``columns`` across and down; ``tiles[i]`` is that of point i, or -1."""
 
     images: tuple[bytes, ...]
     columns: int
     tiles: NDArray[np.int32]
-
-    @property
-    def tiles_per_atlas(self) -> int:
-        """How many tiles one image holds."""
-        return self.columns**2
 
 
 def build_atlas(
@@ -47,7 +42,7 @@ def build_atlas(
     wanted = [identity for identity in ids if identity in thumbnails]
     if not wanted:
         return None
-    side = _tile_side(_decode(thumbnails[wanted[0]], wanted[0]).size, len(wanted))
+    side = _tile_side(min(_decode(thumbnails[wanted[0]], wanted[0]).size), len(wanted))
     columns = min(ATLAS_SIDE // side, int(np.ceil(np.sqrt(len(wanted)))))
     sheets = []
     for place, identity in enumerate(track(wanted, "thumbnails")):
@@ -55,7 +50,8 @@ def build_atlas(
         if within == 0:
             rows = min(columns, -(-(len(wanted) - place) // columns))
             sheets.append(Image.new("RGB", (columns * side, rows * side)))
-        tile = _decode(thumbnails[identity], identity).resize((side, side), Image.Resampling.BOX)
+        image = _decode(thumbnails[identity], identity)
+        tile = ImageOps.fit(image, (side, side), Image.Resampling.BOX)
         sheets[-1].paste(tile, (within % columns * side, within // columns * side))
     place_of = {identity: place for place, identity in enumerate(wanted)}
     tiles = np.array([place_of.get(identity, -1) for identity in ids], dtype=np.int32)
@@ -66,9 +62,9 @@ def build_atlas(
     return Atlas(images, columns, tiles)
 
 
-def _tile_side(size: tuple[int, int], count: int) -> int:
+def _tile_side(size: int, count: int) -> int:
     most = 96 if count <= 600 else 64 if count <= 2500 else 48 if count <= 5000 else 32
-    return min(most, max(16, max(size) // 16 * 16))
+    return min(most, max(16, size // 16 * 16))
 
 
 def _decode(webp: bytes, identity: str) -> Image.Image:
@@ -76,9 +72,7 @@ def _decode(webp: bytes, identity: str) -> Image.Image:
         image = Image.open(io.BytesIO(webp), formats=["WEBP"])
         if max(image.size) > MOST_PIXELS:  # a few bytes can stand for gigabytes of pixels
             raise ValueError(f"{image.width} x {image.height} pixels")
-        side = min(image.size)
-        left, top = (image.width - side) // 2, (image.height - side) // 2
-        return image.convert("RGB").crop((left, top, left + side, top + side))
+        return image.convert("RGB")
     except Exception as error:  # decoders of damaged bytes raise what they like
         raise InputError(
             f"the thumbnail of '{identity}' is not a small WebP image ({error}): delete "

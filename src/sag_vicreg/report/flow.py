@@ -1,5 +1,6 @@
 """The flow between the branches of two sets: where bars stand, and the ribbons between them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ _GAP = 10
 _LEAST, _HEIGHT = 46, 640
 _REST = "var(--dim)"
 _THIN = 0.004
+# Of a branch, for it to be called by the name of one group.
+_NEARLY_ALL = 0.8
 
 Ints = NDArray[np.int64]
 
@@ -26,6 +29,19 @@ class Label:
     about: str
     fate: str = ""
     examples: tuple[int, ...] = ()
+
+
+def is_filled(groups: Counter[str]) -> bool:
+    """Whether nearly all rows of a branch are of one group, by its rows in each."""
+    return groups.most_common(1)[0][1] >= _NEARLY_ALL * groups.total()
+
+
+def called_by(groups: Counter[str]) -> str:
+    """Call a branch by the group of nearly all its rows, or by the two largest."""
+    largest = groups.most_common(2)
+    if is_filled(groups):
+        return largest[0][0]
+    return ", ".join(f"{name} {count / groups.total():.0%}" for name, count in largest)
 
 
 @dataclass(frozen=True)

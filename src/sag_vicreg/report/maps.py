@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sag_vicreg.evaluation.centroids import class_centroids
 from sag_vicreg.evaluation.neighbors import Neighbors, nearest
 from sag_vicreg.evaluation.plane import project
-from sag_vicreg.progress import progress_bar
+from sag_vicreg.progress import track
 from sag_vicreg.report.points import Points
 
 NEIGHBOURS = 8
@@ -28,20 +28,13 @@ def map_models(points: Points, rows: NDArray[np.intp], *, seed: int) -> list[Mod
     maps = []
     # One more than shown: the nearest of all is the image itself.
     k = min(NEIGHBOURS, len(rows) - 1)
-    with progress_bar("maps", total=len(points.models)) as advance:
-        for vectors in points.vectors:
-            centroids = None
-            if points.labels is not None and len(points.classes) > 1:
-                centroids = project(
-                    class_centroids(vectors, points.labels, len(points.classes)), seed=seed
-                )
-            shown = vectors[rows]
-            maps.append(
-                ModelMap(
-                    project(shown, seed=seed), centroids, _others(nearest(shown, shown, k + 1), k)
-                )
-            )
-            advance(1)
+    for vectors in track(points.vectors, "maps"):
+        shown, centroids = vectors[rows], None
+        if points.labels is not None and len(points.classes) > 1:
+            means = class_centroids(vectors, points.labels, len(points.classes))
+            centroids = project(means, seed=seed)
+        neighbours = _others(nearest(shown, shown, k + 1), k)
+        maps.append(ModelMap(project(shown, seed=seed), centroids, neighbours))
     return maps
 
 
@@ -49,5 +42,4 @@ def _others(found: Neighbors, k: int) -> Neighbors:
     """Drop each row itself from its neighbours; where a duplicate hides it, drop the last."""
     own = found.indices == np.arange(len(found.indices))[:, None]
     own[~own.any(axis=1), -1] = True
-    keep = ~own
-    return Neighbors(found.indices[keep].reshape(-1, k), found.similarity[keep].reshape(-1, k))
+    return Neighbors(found.indices[~own].reshape(-1, k), found.similarity[~own].reshape(-1, k))

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.report.flow import DrawnFlow, Label, draw_flow
+from sag_vicreg.report.flow import DrawnFlow, Label, called_by, draw_flow, is_filled
 from sag_vicreg.report.points import Points
 from sag_vicreg.report.tables import Cell, PageRow, PageTable
 from sag_vicreg.structure import Branch, Movements
 
 _MOVERS, _NEAR, _CLASSES, _EXAMPLES = 60, 6, 12, 4
-# Of a branch, for it to be called by the name of one group.
-_NEARLY_ALL = 0.8
 
 
 @dataclass(frozen=True)
@@ -75,13 +73,12 @@ def _name(branch: Branch, points: Points) -> str:
     """
     if points.labels is None:
         return f"like {points.like(int(branch.rows[0]))}"
-    largest: list[tuple[str, int]] = []
     for level in reversed(points.levels):
-        groups = level.groups_of_classes[points.labels[branch.rows]]
-        largest = Counter(level.names[group] for group in groups).most_common(2)
-        if largest[0][1] >= _NEARLY_ALL * branch.size:
-            return largest[0][0]
-    return ", ".join(f"{name} {count / branch.size:.0%}" for name, count in largest)
+        members = level.groups_of_classes[points.labels[branch.rows]]
+        groups = Counter(level.names[group] for group in members)
+        if is_filled(groups):
+            break
+    return called_by(groups)
 
 
 def _classes(points: Points, moved: Movements) -> PageTable | None:

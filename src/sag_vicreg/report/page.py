@@ -111,7 +111,6 @@ def page_data(
         data["thumbnails"] = {
             "atlases": [base64.b64encode(image).decode() for image in atlas.images],
             "columns": atlas.columns,
-            "tiles_per_atlas": atlas.tiles_per_atlas,
             "tiles": packed(atlas.tiles, "i4"),
         }
     return data

@@ -3,8 +3,9 @@
 The trees are those of ``compare --clusters``: Ward's, over micro-clusters.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sag_vicreg.artifacts.table_labels import Codes, encode_labels
 from sag_vicreg.artifacts.table_samples import ids_of
 from sag_vicreg.figures.style import PALETTE
 from sag_vicreg.passes import Passes
-from sag_vicreg.report.flow import Bar, DrawnFlow, Label, draw_flow
+from sag_vicreg.report.flow import Bar, DrawnFlow, Label, called_by, draw_flow
 from sag_vicreg.report.tables import Card, number
 from sag_vicreg.structure.cluster_branches import (
     PARTS,
@@ -34,8 +35,6 @@ from sag_vicreg.structure.lca import LCASimilarity, similarity_of
 from sag_vicreg.structure.micro_clusters import CLUSTERS, micro_clusters
 
 _EXAMPLES = 3
-# Of a branch, for it to be called by one label.
-_NEARLY_ALL = 0.8
 
 Ints = NDArray[np.int64]
 
@@ -125,12 +124,9 @@ def build_whole(
     cells = contingency(tables[0], tables[1], tree.clusters, other.clusters, passes)
     # Of branches: the root is everything, and a micro-cluster is k-means' choice.
     asked = [place for place, parts in enumerate(old.parts) if place and parts]
-    became = [""] * len(old.nodes)
-    for place, fate in zip(
-        asked, fates(tree, other, cells, [old.nodes[k] for k in asked]), strict=True
-    ):
-        became[place] = fate
-    old = replace(old, fates=tuple(became))
+    said = fates(tree, other, cells, [old.nodes[place] for place in asked])
+    became = dict(zip(asked, said, strict=True))
+    old = replace(old, fates=tuple(became.get(place, "") for place in range(len(old.nodes))))
     # Every row is in a branch: nothing is left over.
     counts = np.pad(flow(tree, other, cells, (old.top, new.top)), (0, 1))
     drawn = draw_flow(counts, _labels_beside(old), _labels_beside(new))
@@ -200,15 +196,12 @@ def label_names(
     """Call branches by the label of nearly all their rows, or by the two most frequent ones."""
     counts = np.zeros((tree.tree.n, len(labels)), np.int64)
     np.add.at(counts, (tree.clusters.labels, codes), 1)
-    named = []
-    for node, of_node in zip(nodes, tree.tree.under(counts)[list(nodes)], strict=True):
-        rows = int(tree.rows[node])
-        most = [int(code) for code in np.argsort(-of_node, kind="stable")[:2] if of_node[code]]
-        if of_node[most[0]] >= _NEARLY_ALL * rows:
-            named.append(labels[most[0]])
-        else:
-            named.append(", ".join(f"{labels[code]} {of_node[code] / rows:.0%}" for code in most))
-    return named
+    return [
+        called_by(
+            Counter({label: rows for label, rows in zip(labels, of_node, strict=True) if rows})
+        )
+        for of_node in tree.tree.under(counts)[list(nodes)].tolist()
+    ]
 
 
 def _labels_beside(outline: TreeOutline) -> list[Label]:
@@ -246,8 +239,7 @@ def _about(trees: Sequence[ClusterTree]) -> str:
 
 
 def _cards(found: LCASimilarity) -> tuple[Card, ...]:
-    values = {"Pearson": found.pearson, "Spearman": found.spearman, "Kendall": found.kendall}
     return tuple(
-        Card(name, number(value), "of all pairs of rows, by one tree each")
-        for name, value in values.items()
+        Card(name.capitalize(), number(value), "of all pairs of rows, by one tree each")
+        for name, value in asdict(found).items()
     )

@@ -19,9 +19,10 @@ function picture(i, size) {
     return span;
   }
   const tile = tileOf[i];
-  const place = tile % atlas.tiles_per_atlas;
+  const perAtlas = atlas.columns ** 2;
+  const place = tile % perAtlas;
   const [column, row] = [place % atlas.columns, Math.floor(place / atlas.columns)];
-  span.style.backgroundImage = `url(${atlasUrls[Math.floor(tile / atlas.tiles_per_atlas)]})`;
+  span.style.backgroundImage = `url(${atlasUrls[Math.floor(tile / perAtlas)]})`;
   span.style.backgroundSize = `${atlas.columns * size}px auto`;
   span.style.backgroundPosition = `${-column * size}px ${-row * size}px`;
   return span;
