@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from made_pages import text_of
 from made_runs import embedded_images, write_run
 from sag_vicreg import progress
-from sag_vicreg.artifacts import Contents, Run, write_embeddings, write_text
+from sag_vicreg.artifacts import ColumnNames, Contents, Run, write_embeddings, write_text
 from sag_vicreg.cli import app
 from sag_vicreg.errors import InputError
 from sag_vicreg.report.comparing import half_pairs
@@ -123,6 +124,20 @@ def test_the_command_has_every_option_that_was_given(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, [*arguments, *options])
     assert done.exit_code == 0, done.output
     assert shlex.split(command_of(out.read_text())) == [program, *arguments, *options]
+
+
+def test_the_command_says_of_each_file_what_was_said_of_it(tmp_path: Path) -> None:
+    """Once the columns of one file were told of both."""
+    source = embedded_images(0.3, 0, per_class=2)
+    write_embeddings(tmp_path / "a.parquet", source)
+    table = pq.read_table(tmp_path / "a.parquet")
+    pq.write_table(table.rename_columns(["key", "label", "vector"]), tmp_path / "b.parquet")
+    columns = [ColumnNames(), ColumnNames(id_column="key")]
+    page = text_of(tmp_path / "a.parquet", tmp_path / "b.parquet", columns=columns)
+    words = shlex.split(command_of(page))
+    assert [word for word in words if "column" in word] == ["--id-column=", "--id-column=key"]
+    done = CliRunner().invoke(app, words[1:])
+    assert done.exit_code == 0, done.output
 
 
 def test_recipes_are_spoken_of_only_where_there_are_some(tmp_path: Path) -> None:

@@ -208,12 +208,12 @@ def _command(
         if value != defaults[name].default
     ]
     for option in ("vector_columns", "id_column", "label_column", "text_column"):
-        said = [getattr(each, option) for each in columns]
-        values = [
-            each if each is None or isinstance(each, str) else ",".join(each) for each in said
-        ]
-        once = values[:1] if len(set(values)) == 1 else values
-        given += [f"--{option.replace('_', '-')}={each}" for each in once if each is not None]
+        said = [getattr(each, option) or "" for each in columns]
+        values = [each if isinstance(each, str) else ",".join(each) for each in said]
+        if any(values):
+            # Once where it is the same of all files; else of each, and nothing of some.
+            once = values[:1] if len(set(values)) == 1 else values
+            given += [f"--{option.replace('_', '-')}={each}" for each in once]
     words = ["sag-vicreg", "report", *map(str, sources), "--out", str(out), *given]
     return visible(shlex.join(words))
 
