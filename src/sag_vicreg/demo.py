@@ -10,11 +10,10 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import fmean
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from sag_vicreg.artifacts import (
     Embeddings,
@@ -36,6 +35,7 @@ from sag_vicreg.scores import (
     PAPERS_FIVE,
     UNSTABLE,
     at_level,
+    averages,
     measure_of,
     places,
 )
@@ -154,12 +154,16 @@ def _evaluate(model: DemoModel, test: Embeddings) -> ScoreFile:
 
 def _table(title: str, caption: str, columns: Sequence[str]) -> Table:
     """Start a table that fits 80 columns."""
-    table = Table(title=title, caption=caption, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.title_justify = table.caption_justify = "left"
-    table.add_column("")
-    for column in columns:
-        table.add_column(column, justify="right")
-    return table
+    return Table(
+        "",
+        *(Column(column, justify="right") for column in columns),
+        title=title,
+        title_justify="left",
+        caption=caption,
+        caption_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
 
 
 def _print_structure(console: Console, tests: Sequence[Embeddings]) -> list[float]:
@@ -168,8 +172,7 @@ def _print_structure(console: Console, tests: Sequence[Embeddings]) -> list[floa
     Return the forest similarity of each method.
     """
     columns, forests = [], []
-    for place, name in enumerate(METHODS.values()):
-        first, second = tests[2 * place], tests[2 * place + 1]
+    for name, first, second in zip(METHODS.values(), tests[::2], tests[1::2], strict=True):
         found = compare(first.vectors, second.vectors, half_samples=HALF_SAMPLES)
         near = neighborhood(*found.trees)
         console.print(f"{name}: {verdict(found, shared_neighbors=near.shared)}.", highlight=False)
@@ -229,17 +232,14 @@ def _level_table(models: Sequence[DemoModel], results: Sequence[ScoreFile]) -> T
 
 def _who_is_ahead(forests: Sequence[float], results: Sequence[ScoreFile]) -> str:
     """Say which method is ahead in what; accuracies are means over its two models."""
-
-    def mean(place: int, key: str) -> float:
-        return fmean(result.scores[key] for result in results[2 * place : 2 * place + 2])
-
+    means = [averages([each.scores for each in both]) for both in (results[:2], results[2:])]
     ahead = []
     for place, name in enumerate(METHODS.values()):
+        own, other = means[place], means[1 - place]
         won = [measure_of(FOREST).title] if forests[place] > forests[1 - place] else []
         for measure in ("knn", "probe"):
-            keys = places(results[0].scores, measure, "level")
-            levels = [str(n) for n, key in keys.items() if mean(place, key) > mean(1 - place, key)]
-            if levels:
+            keys = places(own, measure, "level")
+            if levels := [str(n) for n, key in keys.items() if own[key].mean > other[key].mean]:
                 many = "s" if len(levels) > 1 else ""
                 won.append(f"{measure_of(measure).short} at level{many} {', '.join(levels)}")
         ahead.append(f"{name} in {', '.join(won) or 'nothing'}")

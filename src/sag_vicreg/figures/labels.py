@@ -145,8 +145,7 @@ def _covered(boxes: Floats, taken: Floats) -> Floats:
     left, bottom, right, top = taken.T
     width = np.minimum(boxes[:, 2:3], right) - np.maximum(boxes[:, 0:1], left)
     height = np.minimum(boxes[:, 3:4], top) - np.maximum(boxes[:, 1:2], bottom)
-    area: Floats = (np.clip(width, 0, None) * np.clip(height, 0, None)).sum(axis=1)
-    return area
+    return np.asarray((np.clip(width, 0, None) * np.clip(height, 0, None)).sum(axis=1))
 
 
 def _outside(boxes: Floats, frame: Floats) -> NDArray[np.bool_]:

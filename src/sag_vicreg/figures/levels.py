@@ -72,13 +72,10 @@ def draw_panels(panels: Sequence[Panel]) -> Figure:
     columns = math.ceil(math.sqrt(len(panels)))
     rows = -(-len(panels) // columns)
     with new_figure(3.6 * columns + 0.4, 3.2 * rows + 0.5) as figure:
-        grid = figure.subplots(rows, columns, squeeze=False).ravel()
-        for axes, panel in zip(grid, panels, strict=False):
-            _draw(axes, panel)
-        for unused in grid[len(panels) :]:
-            unused.set_axis_off()
         handles: dict[str, Any] = {}
-        for axes in grid[: len(panels)]:
+        for place, panel in enumerate(panels, start=1):
+            axes = figure.add_subplot(rows, columns, place)
+            _draw(axes, panel)
             for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
                 handles.setdefault(label, handle)
         if _CHANCE in handles:  # last

@@ -51,11 +51,9 @@ class ImagePairs(FigureData):
             axes = figure.subplots(2, n, squeeze=False)
             for column in range(n):
                 above, below = axes[:, column]
-                show_image(above, self.starts[column])
-                show_image(below, self.ends[column])
+                show_image(above, self.starts[column], f"↓ w = {self.weights[column]:.2f}")
+                show_image(below, self.ends[column], caption(self.end_classes[column]))
                 above.set_title(caption(self.start_classes[column]), fontsize=8)
-                above.set_xlabel(f"↓ w = {self.weights[column]:.2f}", fontsize=8)
-                below.set_xlabel(caption(self.end_classes[column]), fontsize=8)
             axes[0, 0].set_ylabel("walk starts")
             axes[1, 0].set_ylabel("walk ends")
         return figure

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -33,26 +32,16 @@ class Query(FigureData):
         lines = max(caption(name).count("\n") for name in [self.name, *self.classes.flat])
         with new_figure(1.25 * (width + 1.4), (2.0 + 0.15 * lines) * n_models) as figure:
             grid = figure.add_gridspec(n_models, width + 1, width_ratios=[1.3] + [1.0] * width)
-            _show(figure.add_subplot(grid[:, 0]), self.image, f"query: {caption(self.name)}")
+            show_image(figure.add_subplot(grid[:, 0]), self.image, f"query: {caption(self.name)}")
             for row, model in enumerate(self.models):
                 for rank, name in enumerate(self.classes[row]):
                     same = name == self.name
                     axis = figure.add_subplot(grid[row, rank + 1])
                     mark = "" if same else "✗ "
                     text = f"cosine {self.cosines[row, rank]:.2f}\n{caption(mark + name)}"
-                    _show(
-                        axis,
-                        self.nearest[row, rank],
-                        text,
-                        frame=PALETTE[0] if same else PALETTE[1],
-                    )
+                    show_image(axis, self.nearest[row, rank], text)
+                    frame = PALETTE[0] if same else PALETTE[1]
+                    axis.spines[:].set(visible=True, linewidth=3, edgecolor=frame)
                     if rank == 0:
                         axis.set_title(model, loc="left")
         return figure
-
-
-def _show(axis: Axes, image: NDArray[np.uint8], text: str, *, frame: str | None = None) -> None:
-    show_image(axis, image)
-    axis.set_xlabel(text, fontsize=8)
-    if frame is not None:
-        axis.spines[:].set(visible=True, linewidth=3, edgecolor=frame)

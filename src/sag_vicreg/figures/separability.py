@@ -51,8 +51,7 @@ class Separability(FigureData):
                         label=f"class {label + 1}",
                     )
                 for sample, (x, y) in enumerate(xy):
-                    style = {"ha": "center", "va": "center", "color": "white", "fontsize": 8}
-                    above.text(x, y, str(sample), **style)
+                    above.text(x, y, str(sample), ha="center", va="center", color="white", size=8)
                 above.set(title=self._title(column), xticks=[], yticks=[])
                 above.margins(0.12)
                 linkage = self.linkages[column]

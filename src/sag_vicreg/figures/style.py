@@ -71,9 +71,13 @@ def new_figure(width: float, height: float) -> Iterator["Figure"]:
         yield Figure(figsize=(width, height))
 
 
-def show_image(axis: "Axes", image: Any, **labels: Any) -> None:
-    """Show pixels as they are, without ticks or a frame; ``labels`` are those of ``axis.set``."""
+def show_image(axis: "Axes", image: Any, text: str = "", **labels: Any) -> None:
+    """Show pixels as they are over a small text, without ticks or a frame.
+
+    ``labels`` are those of ``axis.set``.
+    """
     axis.imshow(image, interpolation="nearest")
+    axis.set_xlabel(text, fontsize=8)
     axis.set(xticks=[], yticks=[], **labels)
     axis.spines[:].set_visible(False)
 

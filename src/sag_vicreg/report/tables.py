@@ -63,8 +63,8 @@ class ScoreRow:
 
     def is_unstable(self, key: str) -> bool:
         """Whether half-samples are known to move this score too far."""
-        known = key in self.scores and key in self.halves
-        return known and self.halves[key].unsettles(self.scores[key])
+        score, halves = self.scores.get(key), self.halves.get(key)
+        return score is not None and halves is not None and halves.unsettles(score)
 
 
 def number(value: float) -> str:
@@ -109,7 +109,6 @@ def score_table(
     def cell(row: ScoreRow, key: str) -> Cell:
         if key not in row.scores:
             return Cell(MISSING)
-        value = row.scores[key]
         unstable = row.is_unstable(key)
         notes = [row.notes.get(key, ""), interval_of(row) if key == FOREST else ""]
         if key in row.halves:
@@ -117,7 +116,7 @@ def score_table(
             mark = " †" if unstable else ""
             notes.append(f"halves: {number(halves.mean)} {plus_minus(halves.deviation)}{mark}")
         return Cell(
-            written(key, value),
+            written(key, row.scores[key]),
             plus_minus(row.deviations.get(key)),
             len(rows) > 1 and row.name in winners[key] and not unstable,
             tuple(filter(None, notes)),

@@ -163,8 +163,7 @@ def _outline(
     labels: tuple[tuple[str, ...], Codes] | None,
     passes: Passes,
 ) -> TreeOutline:
-    listed = tree.outline()
-    nodes = [node for node, _ in listed]
+    nodes, parts = zip(*tree.outline(), strict=True)
     middle = central_rows(table, tree.clusters, passes)
     central = (
         ids_of(table, middle, passes).tolist()
@@ -176,17 +175,16 @@ def _outline(
         names = [f"like {central[each[0]]}" for each in examples]
     else:
         names = label_names(tree, *labels, nodes)
-    first = listed[0][1]
     return TreeOutline(
         name=name,
-        nodes=tuple(nodes),
-        parts=tuple(parts for _, parts in listed),
-        rows=tuple(tree.rows[nodes].tolist()),
+        nodes=nodes,
+        parts=parts,
+        rows=tuple(tree.rows[list(nodes)].tolist()),
         names=tuple(names),
         examples=tuple(examples),
         fates=("",) * len(nodes),
         central=tuple(central),
-        colors=tuple(PALETTE[k % len(PALETTE)] for k in range(len(first))),
+        colors=tuple(PALETTE[k % len(PALETTE)] for k in range(len(parts[0]))),
     )
 
 

@@ -17,13 +17,11 @@ def page_title(sources: Sources, halves: Sequence[str]) -> str:
     methods = list(dict.fromkeys(method_label(result.method) for result in sources.results))
     if methods:
         return f"{_listed(methods)}, reproduced"
-    names = [model.name for model in sources.models]
-    if len(names) == 1:
-        recipe = sources.models[0].recipe
-        return f"{names[0]} on {recipe.dataset.name}" if recipe else names[0]
-    if len(names) == 2:
-        return f"{names[0]} and {names[1]}"
-    return f"{len(names)} models compared"
+    models = sources.models
+    if len(models) == 1 and models[0].recipe:
+        return f"{models[0].name} on {models[0].recipe.dataset.name}"
+    few = len(models) <= 2
+    return _listed([m.name for m in models]) if few else f"{len(models)} models compared"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -32,12 +30,10 @@ def _listed(names: Sequence[str]) -> str:
 
 def lead(sources: Sources, points: Points | None) -> str:
     """One sentence of facts under the title."""
-    models = len(sources.models)
     if points is None:
-        what = f"{models} run{'s' if models != 1 else ''}" if models else ""
-        results = len(sources.results)
-        parts = [what, f"{results} results" if results else ""]
-        return f"{' and '.join(part for part in parts if part)}, without embeddings."
+        counts = {"run": len(sources.models), "result": len(sources.results)}
+        said = [f"{n} {what}{'s' if n > 1 else ''}" for what, n in counts.items() if n]
+        return f"{_listed(said)}, without embeddings."
     n, shown = points.drawn_from or len(points), len(points.models)
     embedded = f"{COUNTS[shown]} models embed the same" if shown > 1 else "One model embeds"
     classes = f" of {len(points.classes)} classes" if points.classes else ""
