@@ -54,6 +54,16 @@ def test_new_branches_stand_beside_the_old_ones_they_are_made_of() -> None:
     assert [bar.color for bar in flow.new] == [bar.color for bar in flow.old]
 
 
+def test_twelve_branches_have_twelve_colours() -> None:
+    """The most a flow shows; the palette has eight, and its black is for light pages only."""
+    side = [Label(str(place), "") for place in range(13)]
+    flow = draw_flow(np.diag([10] * 12 + [0]), side, side)
+    colors = [bar.color for bar in flow.old]
+    assert len(set(colors)) == 12
+    assert "#000000" not in colors
+    assert [bar.color for bar in flow.new] == colors
+
+
 def test_the_section_says_what_moved_and_escapes_names(tmp_path: Path) -> None:
     text = page(tmp_path, LABELS).read_text()
     section = text[text.index('<section id="moved"') : text.index('<section id="trees"')]

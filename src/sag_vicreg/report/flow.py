@@ -76,6 +76,14 @@ class DrawnFlow:
     height: float
 
 
+def branch_color(place: int) -> str:
+    """Return the colour of a branch in CSS; from the ninth on, a shade of an earlier one."""
+    turn, which = divmod(place, len(PALETTE))
+    # Black would vanish on a dark page.
+    color = PALETTE[which].replace("#000000", "var(--neutral)")
+    return f"color-mix(in srgb, {color} {100 // (turn + 1)}%, var(--ink))" if turn else color
+
+
 def draw_flow(counts: Ints, old: Sequence[Label], new: Sequence[Label]) -> DrawnFlow:
     """Lay out a table of counts, whose last row and column are the items in no branch.
 
@@ -88,8 +96,7 @@ def draw_flow(counts: Ints, old: Sequence[Label], new: Sequence[Label]) -> Drawn
     left = np.flatnonzero(sizes_old)
     right = np.array([k for k in np.argsort(from_where, kind="stable") if sizes_new[k]])
     height = float(max(_HEIGHT, max(len(left), len(right)) * (_LEAST + _GAP) + 0.35 * _HEIGHT))
-    palette = [color.replace("#000000", "var(--neutral)") for color in PALETTE]
-    colors = [palette[k % len(palette)] for k in range(len(counts) - 1)] + [_REST]
+    colors = [branch_color(place) for place in range(len(counts) - 1)] + [_REST]
     # A new branch has the colour of the old one it is mostly made of.
     inherited = [colors[k] for k in counts[:, :-1].argmax(axis=0)] + [_REST]
     bars = _stack(left, sizes_old, old, colors, height)

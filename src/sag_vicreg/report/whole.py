@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from sag_vicreg.artifacts import EmbeddingTable
 from sag_vicreg.artifacts.table_labels import Codes, encode_labels
 from sag_vicreg.artifacts.table_samples import ids_of
-from sag_vicreg.figures.style import PALETTE
 from sag_vicreg.passes import Passes
-from sag_vicreg.report.flow import Bar, DrawnFlow, Label, called_by, draw_flow
+from sag_vicreg.report.flow import Bar, DrawnFlow, Label, branch_color, called_by, draw_flow
 from sag_vicreg.report.tables import Card, number
 from sag_vicreg.structure.cluster_branches import (
     PARTS,
@@ -184,7 +183,7 @@ def _outline(
         examples=tuple(examples),
         fates=("",) * len(nodes),
         central=tuple(central),
-        colors=tuple(PALETTE[k % len(PALETTE)] for k in range(len(parts[0]))),
+        colors=tuple(branch_color(place) for place in range(len(parts[0]))),
     )
 
 
