@@ -147,6 +147,23 @@ def test_measures_are_computed_shown_and_written(install: Install, tmp_path: Pat
     assert "is built in" in error_of(f"compare {files} --measure cka")
 
 
+@pytest.mark.usefixtures("quick_maps")
+def test_measures_are_on_the_page(install: Install, tmp_path: Path) -> None:
+    install()
+    sets = [np.random.default_rng(0).normal(shift, 1, (40, 5)) for shift in (0, 1)]
+    for name, vectors in zip("ab", sets, strict=True):
+        np.save(tmp_path / f"{name}.npy", vectors)
+    out = tmp_path / "page.html"
+    run(f"report {tmp_path}/a.npy {tmp_path}/b.npy --measure gap --trees 0 --out {out}")
+    page = out.read_text()
+    _, table = page.split('<p class="table-title">Measures of other packages')
+    assert table.startswith("<small>gap: of means</small>")
+    assert f"<td>{abs(sets[0].mean() - sets[1].mean()):.3f}</td>" in table
+    assert "--measure=gap</code>" in page
+    alone = error_of(f"report {tmp_path}/a.npy --measure gap --trees 0 --out {out}")
+    assert "measure gap is of two sets, and no two are compared here" in alone
+
+
 def test_datasets_are_listed_and_a_broken_one_is_named(install: Install) -> None:
     entries = {"datasets": {**ENTRIES["datasets"], "torn": "outside:MISSING"}}
     install(entries)

@@ -7,6 +7,7 @@ import typer
 
 from sag_vicreg.cli.columns import ColumnsWithText, Join
 from sag_vicreg.cli.options import with_groups
+from sag_vicreg.cli.own_measures import OwnMeasures
 
 
 @with_groups
@@ -49,6 +50,7 @@ def report(
     *,
     columns: ColumnsWithText,
     join: Join = "exact",
+    measure: OwnMeasures = None,
 ) -> None:
     """Write one self-contained HTML page: scores, trees, maps, neighbours, training, recipe.
 
@@ -71,6 +73,7 @@ def report(
         seed=seed,
         join=join,
         clusters=clusters,
+        measures=measure or (),
         columns=columns.of_each(len(sources)),
     )
     typer.echo(str(page))

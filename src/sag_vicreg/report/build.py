@@ -31,6 +31,7 @@ from sag_vicreg.report.points import Points, gather_points
 from sag_vicreg.report.sources import open_sources
 from sag_vicreg.report.trees import build_trees
 from sag_vicreg.report.whole import build_whole
+from sag_vicreg.scores import own_measures
 from sag_vicreg.structure import Movements
 from sag_vicreg.structure.comparing import CompareOptions
 
@@ -50,6 +51,7 @@ def build_report(
     join: str = "exact",
     columns: Sequence[ColumnNames] = (),
     clusters: bool = False,
+    measures: Sequence[str] = (),
 ) -> Path:
     """Write one self-contained page about runs, embedding files or a whole reproduction.
 
@@ -87,6 +89,8 @@ def build_report(
         Take the sources, one or two, for tables of any size as
         :func:`~sag_vicreg.artifacts.open_table` does, and add a tree of all their rows, branch by
         branch. The rest of the page is of ``max_points`` random rows.
+    measures
+        Names of measures of two sets that other installed packages bring.
 
     Returns
     -------
@@ -97,6 +101,7 @@ def build_report(
     if not 3 <= max_points <= 65_535:
         raise InputError(f"max_points is {max_points}: choose 3 to 65535")
     CompareOptions(trees=trees, half_samples=half_samples, seed=seed)  # checks them
+    own = own_measures(measures, of="pair")
     check_writable(out)
     tables = open_tables(sources, columns) if clusters else []
     points: Points | None
@@ -116,12 +121,14 @@ def build_report(
     changed: Movements | None = None
     if explored and pairs and headline is None:
         compared = compare_models(
-            explored, pairs, trees=trees, half_samples=half_samples, seed=seed
+            explored, pairs, own, trees=trees, half_samples=half_samples, seed=seed
         )
         changed = compared[0].moved
         headline = structure_headline(
-            compared, halves=bool(halves), half_samples=half_samples, noun=noun
+            compared, own, halves=bool(halves), half_samples=half_samples, noun=noun
         )
+    elif own:
+        raise InputError(f"measure {own[0].key} is of two sets, and no two are compared here")
     elif headline is None:
         # A reproduction of other tables has no structure to begin with: its charts come first.
         headline = run_headline(found.models[0], explored) if found.models else Headline()
@@ -153,10 +160,11 @@ def build_report(
         **{group.id: (group.title, True) for group in groups},
         "made": ("How it was made", True),
     }
-    own = _command(
+    command = _command(
         sources,
         out,
         columns,
+        measures,
         hierarchy=hierarchy,
         embeddings=embeddings,
         title=title,
@@ -186,7 +194,7 @@ def build_report(
         "map": wording.about_map(points, len(rows)) if points else {},
         "neighbours": {"about": wording.about_neighbours(points) if points else ""},
         "chart_groups": groups,
-        "commands": list(commands) or [own],
+        "commands": list(commands) or [command],
         "recipes": [
             {"name": m.name, "path": visible(str(m.path)), "text": m.recipe.to_yaml()}
             for m in found.models
@@ -198,7 +206,11 @@ def build_report(
 
 
 def _command(
-    sources: Sequence[Path | str], out: Path, columns: Sequence[ColumnNames], **options: Any
+    sources: Sequence[Path | str],
+    out: Path,
+    columns: Sequence[ColumnNames],
+    measures: Sequence[str],
+    **options: Any,
 ) -> str:
     """Write the command line that makes this page, with every option that is not the default."""
     defaults = inspect.signature(build_report).parameters
@@ -214,6 +226,7 @@ def _command(
             # Once where it is the same of all files; else of each, and nothing of some.
             once = values[:1] if len(set(values)) == 1 else values
             given += [f"--{option.replace('_', '-')}={each}" for each in once]
+    given += [f"--measure={name}" for name in measures]
     words = ["sag-vicreg", "report", *map(str, sources), "--out", str(out), *given]
     return visible(shlex.join(words))
 

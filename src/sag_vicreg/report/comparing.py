@@ -10,7 +10,7 @@ from sag_vicreg.progress import track
 from sag_vicreg.report.points import Points
 from sag_vicreg.report.sources import Model
 from sag_vicreg.report.tables import Card, ScoreRow, interval_of, number, written
-from sag_vicreg.scores import COPHENETIC, FOREST, at_closest, measure_of
+from sag_vicreg.scores import COPHENETIC, FOREST, OwnMeasure, at_closest, measure_of
 from sag_vicreg.structure import (
     Comparison,
     Movements,
@@ -65,12 +65,16 @@ def model_pairs(models: Sequence[Model]) -> dict[str, tuple[int, int]]:
 def compare_models(
     points: Points,
     pairs: Mapping[str, tuple[int, int]],
+    measures: Sequence[OwnMeasure] = (),
     *,
     trees: int,
     half_samples: int,
     seed: int,
 ) -> list[Compared]:
-    """Compare each pair of models: forests, neighbours, CKA and the paper's five numbers."""
+    """Compare each pair of models: forests, neighbours, CKA and the paper's five numbers.
+
+    ``measures`` of other packages come with them.
+    """
     rows = []
     for name, (a, b) in track(list(pairs.items()), "comparing models"):
         try:
@@ -87,23 +91,31 @@ def compare_models(
             rows.append(Compared(ScoreRow(name, {}), f"Not compared: {error}"))
         else:
             moved = movements(*found.forests) if not rows and found.forests else None
-            rows.append(_compared(name, found, points.noun, moved))
+            sets = points.vectors[a], points.vectors[b]
+            own = {measure.key: measure.score_pair(*sets) for measure in measures}
+            rows.append(_compared(name, found, own, points.noun, moved))
     return rows
 
 
-def _compared(name: str, found: Comparison, noun: str, moved: Movements | None) -> Compared:
+def _compared(
+    name: str,
+    found: Comparison,
+    own: Mapping[str, float],
+    noun: str,
+    moved: Movements | None,
+) -> Compared:
     near = neighborhood(*found.trees)
-    values = found.flat() | {"cka": near.cka}
+    values = {**found.flat(), "cka": near.cka, **own}
     if near.shared is not None:
         values["neighbors.shared"] = near.shared
     if found.forest is not None and FOREST in values:
         values |= {at_closest(scale.share): scale.similarity for scale in found.forest.by_scale}
-    own = [f"self-score: {number(value)}" for value in found.self_scores]
+    selves = [f"self-score: {number(value)}" for value in found.self_scores]
     row = ScoreRow(
         name,
         values,
         halves={} if found.half_samples is None else found.half_samples.flat(),
-        notes=dict(zip(COPHENETIC, own, strict=True)),
+        notes=dict(zip(COPHENETIC, selves, strict=True)),
     )
     notes = {
         FOREST: f"{interval_of(row)} (95%)",

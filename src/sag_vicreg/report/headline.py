@@ -10,7 +10,16 @@ from sag_vicreg.report.lines import ScoreLines
 from sag_vicreg.report.points import Points
 from sag_vicreg.report.sources import Model
 from sag_vicreg.report.tables import Card, PageTable, ScoreRow, number, score_table, written
-from sag_vicreg.scores import FOREST, NEARBY, PAPERS_FIVE, at_level, closest, measure_of, titles
+from sag_vicreg.scores import (
+    FOREST,
+    NEARBY,
+    PAPERS_FIVE,
+    Measure,
+    at_level,
+    closest,
+    measure_of,
+    titles,
+)
 
 # So many comparisons each have their verdict and their cards; of more, the table tells.
 FEW = 2
@@ -29,6 +38,7 @@ READ_FIVE = (
     "As in the paper, from one tree of each set. LCA: how high each two {noun}s meet in either "
     "tree. Cophenetic: merge heights in one tree against distances in the other set."
 )
+OTHERS = "Measures of other packages"
 UNSEEN = "Structure kept on unseen classes"
 TRAINED_TWICE = (
     "Each method was trained twice, on either half of the classes; both models embed the same "
@@ -57,9 +67,17 @@ class Headline:
 
 
 def structure_headline(
-    compared: Sequence[Compared], *, halves: bool, half_samples: int, noun: str
+    compared: Sequence[Compared],
+    measures: Sequence[Measure] = (),
+    *,
+    halves: bool,
+    half_samples: int,
+    noun: str,
 ) -> Headline:
-    """Verdict and cards of each of a few comparisons, then tables of all."""
+    """Verdict and cards of each of a few comparisons, then tables of all.
+
+    ``measures`` of other packages have a table of their own.
+    """
     several = len(compared) > 1
     rows = [each.row for each in compared if each.row.scores]
     if len(compared) <= FEW:
@@ -83,6 +101,10 @@ def structure_headline(
         interval = "Below a forest similarity, its 95% interval." if several else ""
         note = f"{READ_SCALES} {interval}" if scales else ""
         tables.append(score_table(rows, columns, title=title, note=note, corner=corner))
+    if rows and measures:
+        columns = {each.key: each.short for each in measures}
+        note = " ".join(each.caveat for each in measures)
+        tables.append(score_table(rows, columns, title=OTHERS, note=note, corner=corner))
     if rows:
         halved = f"{half_samples} random halves of the {noun}s"
         tables.append(_five(rows, noun=noun, corner=corner, halves=halved))
