@@ -116,14 +116,14 @@ def _train(out: Path, method: str, half: str, scale: str, console: Console) -> D
     recipe = load_recipe(f"shapes/{method}", scale=scale, overrides=overrides)
     run = Run(out / "runs" / f"{method}-{half}")
     doing = "already trained" if run.backbone.exists() else "training"
-    what = f"{METHODS[method]} on the {half} half of the classes"
-    console.print(f"{doing}: {what}, {recipe.schedule.steps} steps")
+    console.print(
+        f"{doing}: {METHODS[method]} on the {half} half of the classes, "
+        f"{recipe.schedule.steps} steps"
+    )
     train(recipe, run.folder, resume=run.recipe.exists())
     settings = [word for override in overrides for word in ("--set", override)]
-    options = ["--scale", scale, *settings, "--out", str(run.folder)]
-    return DemoModel(
-        method, half, run, shlex.join(["sag-vicreg", "train", "--recipe", recipe.name, *options])
-    )
+    words = ["--recipe", recipe.name, "--scale", scale, *settings, "--out", str(run.folder)]
+    return DemoModel(method, half, run, shlex.join(["sag-vicreg", "train", *words]))
 
 
 def _embed(model: DemoModel, split: str, max_images: int | None = None) -> Embeddings:

@@ -194,9 +194,7 @@ def measure_of(key: str) -> Measure:
     """
     placed = _PLACED.match(key)
     measure = placed[1] if placed else key
-    if measure in MEASURES:
-        return MEASURES[measure]
-    found = MEASURE_PLUGINS.find(measure)
+    found = MEASURES.get(measure) or MEASURE_PLUGINS.find(measure)
     if found is None:
         raise KeyError(key)
     return found

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.figures.style import check_figure_path, new_figure, save_figure, show_image
+from sag_vicreg.figures.style import new_figure, save_figure, show_image
 
 Images = NDArray[np.uint8]
 
@@ -34,7 +34,6 @@ def draw_contact_sheet(
     path
         Where to write, as PNG, SVG or PDF.
     """
-    path = check_figure_path(path)
     widths = [max(len(images) for images in group) for group in groups.values()]
     breadth = _CELL * sum(widths) + 0.3 * len(widths) + 0.065 * max(len(row) for row in rows)
     with new_figure(breadth, _CELL * len(rows) + 0.6) as figure:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 from matplotlib.figure import Figure
 
@@ -28,27 +29,27 @@ def draw_sweep(points: Sequence[Stored], *, threshold: float) -> Figure:
     with new_figure(6.4, 3.8) as figure:
         axis = figure.subplots()
         axis.axhline(threshold, color="#777777", linewidth=0.8, linestyle=(0, (4, 3)))
-        groups = list(dict.fromkeys(point.group for point in points))
-        families = list(dict.fromkeys(point.family for point in points))
+        groups = dict.fromkeys(point.group for point in points)
+        families = dict.fromkeys(point.family for point in points)
+        colors = dict(zip(groups, cycle(PALETTE), strict=False))
+        markers = dict(zip(families, cycle(MARKERS), strict=False))
         for point in points:
-            color = PALETTE[groups.index(point.group) % len(PALETTE)]
             low, high = (abs(end - point.score) for end in point.interval)
             axis.errorbar(
                 point.bytes,
                 point.score,
                 yerr=[[low], [high]],
-                color=color,
-                marker=MARKERS[families.index(point.family) % len(MARKERS)],
+                color=colors[point.group],
+                marker=markers[point.family],
                 linewidth=1.0,
             )
             if point.chosen:
                 axis.scatter(
                     point.bytes, point.score, s=140, facecolors="none", edgecolors="black", zorder=3
                 )
-        for order, group in enumerate(groups):
-            axis.plot([], [], color=PALETTE[order % len(PALETTE)], linewidth=3, label=group)
-        for order, family in enumerate(families):
-            marker = MARKERS[order % len(MARKERS)]
+        for group, color in colors.items():
+            axis.plot([], [], color=color, linewidth=3, label=group)
+        for family, marker in markers.items():
             axis.plot([], [], color="#555555", marker=marker, linestyle="none", label=family)
         if any(point.chosen for point in points):
             axis.scatter(

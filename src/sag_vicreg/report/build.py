@@ -235,6 +235,9 @@ def _atlas(points: Points, rows: NDArray[np.intp]) -> Atlas | None:
     """Pack the thumbnails beside any of the embedding files; ids find them."""
     if points.ids is None:
         return None
-    files = [read_thumbnails(path) for path in points.thumbnails]
-    thumbnails = {identity: image for file in files for identity, image in file.items()}
+    thumbnails = {
+        identity: image
+        for path in points.thumbnails
+        for identity, image in read_thumbnails(path).items()
+    }
     return build_atlas(thumbnails, [points.ids[row] for row in rows])

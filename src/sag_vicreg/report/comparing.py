@@ -91,8 +91,9 @@ def compare_models(
             rows.append(Compared(ScoreRow(name, {}), f"Not compared: {error}"))
         else:
             moved = movements(*found.forests) if not rows and found.forests else None
-            sets = points.vectors[a], points.vectors[b]
-            own = {measure.key: measure.score_pair(*sets) for measure in measures}
+            own = {
+                each.key: each.score_pair(points.vectors[a], points.vectors[b]) for each in measures
+            }
             rows.append(_compared(name, found, own, points.noun, moved))
     return rows
 

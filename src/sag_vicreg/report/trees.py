@@ -57,8 +57,6 @@ class Trees:
     examples: Sequence[Sequence[int]]
     """Rows of the page's points that show each leaf."""
     pairs: Sequence[TreePair]
-    shown_of: int
-    """How many leaves there would be without a limit."""
     nouns: tuple[str, str]
     """What a leaf is, and what several are: a class, a branch, or one of the page's rows."""
 
@@ -97,7 +95,6 @@ def build_trees(
         leaves=[points.describe(row) for row in rows[chosen]],
         classes=None,
         examples=[(place,) for place in chosen.tolist()],
-        shown_of=len(rows),
         nouns=(points.noun, f"{points.noun}s"),
     )
 
@@ -118,7 +115,6 @@ def _of_classes(
         leaves=[points.classes[label] for label in chosen],
         classes=chosen.tolist(),
         examples=[examples_of(label, labels[rows]) for label in chosen],
-        shown_of=total,
         nouns=("class", "classes"),
     )
 
@@ -149,7 +145,6 @@ def _of_branches(
             [shown[row] for row in each.rows.tolist() if row in shown][:EXAMPLES]
             for each in branches
         ],
-        shown_of=len(branches),
         nouns=("branch", "branches"),
     )
 

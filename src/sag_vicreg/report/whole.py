@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sag_vicreg.artifacts import EmbeddingTable
 from sag_vicreg.artifacts.table_labels import Codes, encode_labels
@@ -34,8 +33,6 @@ from sag_vicreg.structure.lca import LCASimilarity, similarity_of
 from sag_vicreg.structure.micro_clusters import CLUSTERS, micro_clusters
 
 _EXAMPLES = 3
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -38,10 +38,9 @@ def lead(sources: Sources, points: Points | None) -> str:
     embedded = f"{COUNTS[shown]} models embed the same" if shown > 1 else "One model embeds"
     classes = f" of {len(points.classes)} classes" if points.classes else ""
     origin = next((m.recipe.dataset.name for m in points.models if m.recipe), None)
-    held_out = "held-out " if points.held_out else ""
-    rows = f"{held_out if origin else ''}{points.noun}s"
-    source = f" of {origin}" if origin and not classes else f" ({origin})" if origin else ""
-    return f"{embedded} {n:,} {rows}{classes}{source}."
+    held_out = "held-out " if origin and points.held_out else ""
+    source = f" ({origin})" if classes else f" of {origin}"
+    return f"{embedded} {n:,} {held_out}{points.noun}s{classes}{source if origin else ''}."
 
 
 def notices(
@@ -83,8 +82,8 @@ def notices(
         )
     if trees is None and shown >= 3:
         found.append("There are no trees: in one of the models vectors are zero or all alike.")
-    if trees is not None and trees.classes is not None and len(trees.leaves) < trees.shown_of:
-        found.append(f"The trees show {len(trees.leaves)} of {trees.shown_of} classes.")
+    if trees and trees.classes and len(trees.classes) < len(points.classes):
+        found.append(f"The trees show {len(trees.classes)} of {len(points.classes)} classes.")
     if points.labels is None:
         recur = trees is not None and trees.nouns[0] == "branch"
         leaves = "branches that recur" if recur else f"single {points.noun}s"
@@ -124,7 +123,6 @@ def about_map(points: Points, shown: int) -> dict[str, object]:
 
 def about_neighbours(points: Points) -> str:
     """Explain how to read the neighbours."""
-    base = f"The {points.noun}s nearest to one {points.noun} by cosine, under each model."
-    if points.labels is None:
-        return base
-    return f"{base} A frame and ✓ mark those of the same group at the chosen level."
+    marks = " A frame and ✓ mark those of the same group at the chosen level."
+    shown = marks if points.labels is not None else ""
+    return f"The {points.noun}s nearest to one {points.noun} by cosine, under each model.{shown}"
