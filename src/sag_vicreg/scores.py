@@ -342,7 +342,7 @@ def averages(seeds: Sequence[Mapping[str, float]]) -> dict[str, Score]:
     return {key: score for key, score in each.items() if score is not None}
 
 
-def without_nan(content: Any) -> Any:
+def without_nan(content: Mapping[str, Any]) -> dict[str, Any]:
     """Put None in the place of NaN, which JSON does not have.
 
     Examples
@@ -350,8 +350,12 @@ def without_nan(content: Any) -> Any:
     >>> without_nan({"pearson": math.nan, "interval": (0.5, math.nan)})
     {'pearson': None, 'interval': [0.5, None]}
     """
-    if isinstance(content, Mapping):
-        return {key: without_nan(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [without_nan(value) for value in content]
-    return None if isinstance(content, float) and math.isnan(content) else content
+
+    def known(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return without_nan(value)
+        if isinstance(value, list | tuple):
+            return [known(each) for each in value]
+        return None if isinstance(value, float) and math.isnan(value) else value
+
+    return {key: known(value) for key, value in content.items()}

@@ -149,5 +149,4 @@ def _covered(boxes: Floats, taken: Floats) -> Floats:
 
 
 def _outside(boxes: Floats, frame: Floats) -> NDArray[np.bool_]:
-    beyond = np.concatenate([boxes[:, :2] < frame[:2], boxes[:, 2:] > frame[2:]], axis=1)
-    return np.asarray(beyond.any(axis=1))
+    return np.asarray(((boxes[:, :2] < frame[:2]) | (boxes[:, 2:] > frame[2:])).any(axis=1))

@@ -102,9 +102,9 @@ def structure_headline(
         note = f"{READ_SCALES} {interval}" if scales else ""
         tables.append(score_table(rows, columns, title=title, note=note, corner=corner))
     if rows and measures:
-        columns = {each.key: each.short for each in measures}
+        own = {each.key: each.short for each in measures}
         note = " ".join(each.caveat for each in measures)
-        tables.append(score_table(rows, columns, title=OTHERS, note=note, corner=corner))
+        tables.append(score_table(rows, own, title=OTHERS, note=note, corner=corner))
     if rows:
         halved = f"{half_samples} random halves of the {noun}s"
         tables.append(_five(rows, noun=noun, corner=corner, halves=halved))
