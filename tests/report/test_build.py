@@ -63,6 +63,14 @@ def test_of_a_folder_of_many_kinds_of_runs_those_that_share_their_images_are_sho
     assert [m.path.name for m in models_to_show(both, None)] == ["vicreg", "vicreg"]
 
 
+def test_runs_that_have_only_begun_are_said_to(tmp_path: Path) -> None:
+    """Once they were said to have stopped themselves."""
+    recipe = Run(write_run(tmp_path / "run", "vicreg", "all", images=False)).recipe
+    write_text(Run(tmp_path / "runs" / "begun").recipe, recipe.read_text())
+    with pytest.raises(InputError, match=r"every training in .*runs has only begun: report them"):
+        open_sources([tmp_path / "runs"])
+
+
 def test_a_write_that_was_killed_is_nowhere_on_the_page(tmp_path: Path) -> None:
     run = Run(write_run(tmp_path / "run", "vicreg", "first"))
     (run.embeddings / ".shapes-all-x1y2.parquet").touch()

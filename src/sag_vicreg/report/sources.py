@@ -95,10 +95,13 @@ def open_sources(
     results = list({(result.family, result.seed): result for result in results}.values())
     finished = tuple(result for result in results if result.failure is None)
     if not models and not finished:
-        raise InputError(
-            f"every training in {', '.join(map(str, paths))} stopped itself: there is nothing to "
-            "report before `sag-vicreg reproduce` has a result with scores"
+        why = (
+            "stopped itself: there is nothing to report before `sag-vicreg reproduce` has a result "
+            "with scores"
+            if results
+            else "has only begun: report them once `sag-vicreg train` has logged its first steps"
         )
+        raise InputError(f"every training in {', '.join(map(str, paths))} {why}")
     failures = tuple(result for result in results if result.failure is not None)
     names = distinct_names([Source(model.path, model.recipe) for model in models])
     named = (replace(model, name=name) for model, name in zip(models, names, strict=True))
