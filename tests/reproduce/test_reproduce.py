@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from unittest.mock import patch
 
@@ -18,6 +20,7 @@ from sag_vicreg.recipes import Recipe, load_recipe
 from sag_vicreg.reproduce import Choices
 from sag_vicreg.reproduce.overhead import overhead_table
 
+Here = Callable[[], AbstractContextManager[None]]
 TABLE = ["table1", "--dataset", "shapes", "--scale", "smoke"]
 # One method, two models; nothing is measured on the way.
 ONE = [*TABLE, "--methods", "sag-vicreg", "--set", "monitor.measure_every=1000"]
@@ -33,7 +36,7 @@ FOREST = {
 
 
 def reproduce(*arguments: str) -> str:
-    """Run the command to its end, its tasks in processes of their own; return what it prints."""
+    """Run the command to its end; return what it prints."""
     done = CliRunner().invoke(app, ["reproduce", *arguments])
     assert done.exit_code == 0, done.output
     return done.stdout
@@ -46,10 +49,11 @@ def printed(*arguments: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(tmp_path_factory: pytest.TempPathFactory, in_this_process: Here) -> Path:
     """Table 1 of one method, never interrupted; the first test that asks for it pays for it."""
     out = tmp_path_factory.mktemp("whole") / "out"
-    assert reproduce(*ONE, "--out", str(out)).count("done: training") == 2
+    with in_this_process():
+        assert reproduce(*ONE, "--out", str(out)).count("done: training") == 2
     return out
 
 
@@ -119,9 +123,12 @@ def test_the_grid_goes_out_through_submitit(tmp_path: Path, whole: Path) -> None
 
 
 @pytest.mark.slow
-def test_tables_by_level_and_rand_figures_share_one_model(tmp_path: Path) -> None:
+def test_tables_by_level_and_rand_figures_share_one_model(
+    tmp_path: Path, in_this_process: Here
+) -> None:
     targets = ["table4", "table5", "fig4a", "fig4b"]
-    said = reproduce(*targets, *ONE[1:], "--out", str(tmp_path / "out"))
+    with in_this_process():
+        said = reproduce(*targets, *ONE[1:], "--out", str(tmp_path / "out"))
     assert said.count("done: training") == 1
     for name, columns in (("table4", 4), ("table5", 4), ("fig4a", 4), ("fig4b", 10)):
         means = [float(line.split(",")[4]) for line in lines_of(tmp_path, name)]
