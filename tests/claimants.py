@@ -1,11 +1,13 @@
 """Processes that claim a folder."""
 
 import os
+import sys
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
+from sag_vicreg.cli import main
 from sag_vicreg.errors import InputError
 from sag_vicreg.training.claim import claim
 
@@ -35,3 +37,10 @@ def count_owners(folder: Path, times: int, path: Path, barrier: Barrier) -> None
                 path.unlink()
         except InputError:
             pass
+
+
+def train_by_command(arguments: list[str], said: Path) -> None:
+    """Run ``sag-vicreg train``, what it says of mistakes into a file; it ends with the command."""
+    with said.open("w") as sys.stderr:
+        sys.argv[1:] = ["train", *arguments]
+        main()

@@ -1,5 +1,9 @@
 import gc
+import multiprocessing
 import os
+from collections.abc import Iterator
+from multiprocessing import forkserver
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +25,25 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No test reads or leaves files in the user's cache; the processes of one run share theirs."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    monkeypatch.setenv("SAG_VICREG_CACHE", str(shared / "cache"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SAG_VICREG_CACHE", str(shared / "cache"))
+        yield
+
+
+@pytest.fixture(scope="session")
+def processes(_own_cache: None) -> ForkServerContext:
+    """Processes of their own, of one thread, which can be killed: forked, they import nothing."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["sag_vicreg.training", "sag_vicreg.data"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")
+        forkserver.ensure_running()
+    return context
 
 
 @pytest.fixture

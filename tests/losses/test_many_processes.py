@@ -5,13 +5,13 @@ file, run behind DistributedDataParallel over gloo, and save what they found.
 """
 
 from dataclasses import dataclass
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
@@ -150,11 +150,20 @@ def alone(batch: tuple[Tensor, Tensor]) -> list[dict[str, Tensor]]:
 
 
 @pytest.fixture(scope="module")
-def together(batch: tuple[Tensor, Tensor], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def together(
+    batch: tuple[Tensor, Tensor],
+    processes: ForkServerContext,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
     """What two and three processes find, in one file each."""
     folder = tmp_path_factory.mktemp("processes")
     torch.save(batch, folder / "batch.pt")
-    mp.spawn(worker, args=(folder,), nprocs=max(SPLITS))
+    members = [processes.Process(target=worker, args=(rank, folder)) for rank in range(max(SPLITS))]
+    for member in members:
+        member.start()
+    for member in members:
+        member.join()
+        assert member.exitcode == 0
     return folder
 
 

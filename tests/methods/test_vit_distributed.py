@@ -1,10 +1,6 @@
-"""Two uneven processes train DINO, MAE and I-JEPA exactly as one: gradients, centre, teacher.
+"""Two uneven processes train DINO, MAE and I-JEPA exactly as one: gradients, centre, teacher."""
 
-Run as a script this file is one of the processes.
-"""
-
-import subprocess
-import sys
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
@@ -43,16 +39,21 @@ def trained_two_steps(name: str, rows: slice) -> dict[str, Tensor]:
     return method.state_dict() | {"last loss": terms.total.detach()}
 
 
+def train_together(rank: int, folder: Path) -> None:
+    dist.init_process_group("gloo", f"file://{folder}/meet", rank=rank, world_size=2)
+    for name in NAMES:
+        torch.save(trained_two_steps(name, ROWS[rank]), folder / f"{name}-{rank}.pt")
+    dist.destroy_process_group()
+
+
 @pytest.mark.slow
-def test_two_uneven_processes_equal_one(tmp_path: Path) -> None:
-    children = [
-        subprocess.Popen([sys.executable, __file__, str(rank), str(tmp_path)]) for rank in (0, 1)
-    ]
-    try:
-        assert [child.wait() for child in children] == [0, 0]
-    finally:
-        for child in children:
-            child.kill()
+def test_two_uneven_processes_equal_one(processes: ForkServerContext, tmp_path: Path) -> None:
+    both = [processes.Process(target=train_together, args=(rank, tmp_path)) for rank in (0, 1)]
+    for each in both:
+        each.start()
+    for each in both:
+        each.join()
+        assert each.exitcode == 0
     for name in NAMES:
         alone = trained_two_steps(name, slice(0, N))
         for rank in (0, 1):
@@ -60,11 +61,3 @@ def test_two_uneven_processes_equal_one(tmp_path: Path) -> None:
             for key, value in alone.items():
                 torch.testing.assert_close(together[key], value, msg=lambda m, k=key: f"{k}: {m}")
     assert torch.load(tmp_path / "dino-0.pt", weights_only=True)["dino.center"].abs().max() > 1e-4
-
-
-if __name__ == "__main__":
-    rank, folder = int(sys.argv[1]), Path(sys.argv[2])
-    dist.init_process_group("gloo", f"file://{folder}/meet", rank=rank, world_size=2)
-    for name in NAMES:
-        torch.save(trained_two_steps(name, ROWS[rank]), folder / f"{name}-{rank}.pt")
-    dist.destroy_process_group()

@@ -75,7 +75,7 @@ def test_what_is_done_is_not_done_again(whole: Path) -> None:
 
 @pytest.mark.slow
 def test_table1_killed_in_the_middle_and_resumed_is_the_same_table(
-    tmp_path: Path, whole: Path
+    tmp_path: Path, whole: Path, in_this_process: Here
 ) -> None:
     grid = subprocess.Popen(
         [sys.executable, "-m", "sag_vicreg", "reproduce", *ONE, "--jobs", "2", "--out", "killed"],
@@ -93,7 +93,8 @@ def test_table1_killed_in_the_middle_and_resumed_is_the_same_table(
     assert not list(out.glob("tables/*"))
     assert not list(out.glob("results/*"))
 
-    reproduce(*ONE, "--jobs", "2", "--out", str(out))
+    with in_this_process():
+        reproduce(*ONE, "--jobs", "2", "--out", str(out))
     assert table_of(out) == table_of(whole)
 
 

@@ -1,4 +1,3 @@
-import multiprocessing
 from collections.abc import Callable, Iterator
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
@@ -48,14 +47,6 @@ def finished(one_thread: None, tmp_path_factory: pytest.TempPathFactory) -> Run:
     from sag_vicreg.training import train
 
     return train(tiny(), tmp_path_factory.mktemp("runs") / "finished")
-
-
-@pytest.fixture(scope="package")
-def processes(one_thread: None) -> ForkServerContext:
-    """Processes of their own, which can be killed, without importing everything anew each time."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["sag_vicreg.training", "sag_vicreg.data"])
-    return context
 
 
 @pytest.fixture

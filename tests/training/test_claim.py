@@ -1,15 +1,13 @@
 """One process per folder: the second comer gets one line, and a dead owner holds nothing."""
 
 import shutil
-import subprocess
-import sys
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from claimants import count_owners, hold
+from claimants import count_owners, hold, train_by_command
 from sag_vicreg.artifacts import Run, read_thumbnails
 from sag_vicreg.cli import app
 from sag_vicreg.errors import InputError
@@ -70,26 +68,22 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
 SHORT = "--set schedule.steps=4 --set dataset.max_images=200 --set monitor.probe_images=60"
 
 
-def command(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "sag_vicreg", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 @pytest.mark.slow
-def test_of_two_trainings_in_one_new_folder_one_is_refused(tmp_path: Path) -> None:
-    out = f"--out={tmp_path / 'run'}"
-    started = [
-        command(*f"train --recipe shapes/{method} --scale smoke {SHORT} {out}".split())
-        for method in ("vicreg", "simclr")
-    ]
-    said = [process.communicate() for process in started]
-    codes = [process.returncode for process in started]
+def test_of_two_trainings_in_one_new_folder_one_is_refused(
+    processes: ForkServerContext, tmp_path: Path
+) -> None:
+    started = []
+    for method in ("vicreg", "simclr"):
+        arguments = f"--recipe shapes/{method} --scale smoke {SHORT} --out {tmp_path / 'run'}"
+        given = (arguments.split(), tmp_path / method)
+        started.append(processes.Process(target=train_by_command, args=given))
+        started[-1].start()
+    for process in started:
+        process.join()
+    said = [(tmp_path / method).read_text() for method in ("vicreg", "simclr")]
+    codes = [process.exitcode for process in started]
     assert sorted(codes) == [0, 2], said
-    refused = said[codes.index(2)][1]
+    refused = said[codes.index(2)]
     assert refused.count("\n") == 1
     # Whichever came too late: while the other trained, or after it had written its recipe.
     assert "another process trains in" in refused or "already holds another recipe" in refused

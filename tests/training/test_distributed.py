@@ -126,15 +126,21 @@ def test_two_killed_processes_resume_to_the_same_weights(
 
 
 @pytest.mark.slow
-def test_the_command_starts_its_own_processes(tmp_path: Path) -> None:
+def test_the_command_starts_its_own_processes_which_say_everything_once(tmp_path: Path) -> None:
     command = (
         f"-m sag_vicreg train --recipe shapes/sag-vicreg --scale smoke --out {tmp_path}/run "
-        "--devices 2 --accelerator cpu --strategy ddp --set schedule.steps=4"
+        "--devices 2 --accelerator cpu --strategy ddp --set schedule.steps=4 --logger csv "
+        "--set monitor.log_every=2 --set dataset.max_images=200 --set monitor.probe_images=60"
     )
     done = subprocess.run([sys.executable, *command.split()], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert Run(tmp_path / "run").backbone.exists()
     assert Run(tmp_path / "run").metrics.read_text().splitlines()[-1].startswith("4,0,")
+    # Off a terminal there are lines instead of a bar.
+    assert done.stdout.count("trained shapes/sag-vicreg") == 1
+    lines = [line for line in done.stderr.splitlines() if line.startswith("step ")]
+    assert [line.split(":")[0] for line in lines] == ["step 2 of 4", "step 4 of 4"]
+    assert (tmp_path / "run" / "csv" / "metrics.csv").exists()
 
 
 # Lightning starts this file anew for every process, so it has to be one.

@@ -1,8 +1,6 @@
 """Methods, backbones, images, loggers and callbacks of the user's own."""
 
 import csv
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -256,21 +254,6 @@ def test_a_method_without_a_section_is_enough() -> None:
         torch.rand(2, 4, 3, 16, 16), Moment(step=0, total_steps=1, batch_size=4)
     )
     terms.backward()
-
-
-@pytest.mark.slow
-def test_off_a_terminal_there_are_lines_and_two_processes_say_trained_once(tmp_path: Path) -> None:
-    command = (
-        f"-m sag_vicreg train --recipe shapes/vicreg --scale smoke --out {tmp_path}/run "
-        "--devices 2 --accelerator cpu --strategy ddp --set schedule.steps=4 --logger csv "
-        "--set monitor.log_every=2 --set dataset.max_images=200 --set monitor.probe_images=60"
-    )
-    done = subprocess.run([sys.executable, *command.split()], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("trained shapes/vicreg") == 1
-    lines = [line for line in done.stderr.splitlines() if line.startswith("step ")]
-    assert [line.split(":")[0] for line in lines] == ["step 2 of 4", "step 4 of 4"]
-    assert (tmp_path / "run" / "csv" / "metrics.csv").exists()
 
 
 def test_ctrl_c_says_how_to_go_on(
