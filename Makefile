@@ -12,9 +12,10 @@ demo: $(INSTALLED)
 	$(BIN)/sag-vicreg demo --out demo
 
 # A process a core, each of one thread: tests are many and small, and threads waiting for each other
-# cost more than they bring. A file's tests stay together, as they share what they trained.
+# cost more than they bring. Each takes half of the list, so that tests that share what they trained
+# stay together, and who is done first takes half of what the others have left.
 test: lint types
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $$(getconf _NPROCESSORS_ONLN) --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $$(getconf _NPROCESSORS_ONLN) --dist worksteal
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

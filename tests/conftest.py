@@ -49,9 +49,10 @@ def processes(_own_cache: None) -> ForkServerContext:
 @pytest.fixture
 def quick_maps(monkeypatch: pytest.MonkeyPatch) -> None:
     """UMAP has its own tests; elsewhere its compilation, anew in every process, is spared."""
-    monkeypatch.setattr(
-        "sag_vicreg.report.maps.project", lambda v, seed: np.asarray(v[:, :2], dtype=np.float32)
-    )
+    for module in ("evaluation.plane", "report.maps"):
+        monkeypatch.setattr(
+            f"sag_vicreg.{module}.project", lambda v, seed: np.asarray(v[:, :2], dtype=np.float32)
+        )
 
 
 def _real(name: str) -> Path:

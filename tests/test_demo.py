@@ -11,6 +11,7 @@ from sag_vicreg.cli import app
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_maps")
 def test_the_demo_ends_with_its_page_and_a_second_run_reuses_the_first(tmp_path: Path) -> None:
     out = tmp_path / "demo"
     command = ["demo", "--out", str(out), "--scale", "smoke"]

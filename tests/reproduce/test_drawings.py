@@ -165,7 +165,7 @@ def test_pairs_are_titled_with_what_they_are_and_drawn_of_one_run(runs: list[Pat
         draw_figure("pairs", FigureSources(runs))
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("quick_maps")
 def test_centroids_have_a_panel_a_model_and_every_class(runs: list[Path], tmp_path: Path) -> None:
     # The half neither has seen, which nobody needs to name, nor the dataset.
     figure = draw_figure("centroids", FigureSources(runs))
