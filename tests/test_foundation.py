@@ -76,16 +76,14 @@ sys.meta_path.insert(0, Absent())
     "arguments",
     [
         ["--help"],
-        ["compare", "old.npz", "new.npz"],
         ["check", "old.npz", "new.npz"],
         ["gate", "old.npz", "new.npz", "--trees", "8"],
-        ["evaluate", "old.npz"],
-        ["report", "old.npz", "new.npz", "--out", "report.html", "--half-samples", "0"],
     ],
 )
 def test_embeddings_need_no_pytorch(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """`test_wheel.py` has the commands that the wheel is tried with."""
     monkeypatch.chdir(tmp_path)
     vectors = np.random.default_rng(0).normal(size=(50, 4))
     labels = np.array(["ant", "bee"] * 25)

@@ -114,7 +114,7 @@ def test_an_ascii_terminal_gets_ascii(files: list[str], setting: dict[str, str])
 
 def test_a_narrow_terminal_still_shows_every_number(files: list[str]) -> None:
     wide, narrow = (
-        run("compare", *files, env=os.environ | {"COLUMNS": width}).stdout
+        run("compare", *files, "--trees", "8", env=os.environ | {"COLUMNS": width}).stdout
         for width in ("200", "40")
     )
     numbers = set(re.findall(r"\d\.\d{4}", wide))
