@@ -22,7 +22,6 @@ from sag_vicreg.passes import Passes
 from sag_vicreg.structure.arrays import Floats, Ints
 from sag_vicreg.structure.joint import Coded, JointTable, count_codes
 from sag_vicreg.structure.lca import LCASimilarity, similarity_of
-from sag_vicreg.structure.merges import Merges
 from sag_vicreg.structure.micro_clusters import (
     CLUSTERS,
     REFINEMENTS,
@@ -31,7 +30,7 @@ from sag_vicreg.structure.micro_clusters import (
 )
 from sag_vicreg.structure.parallel import Workers
 from sag_vicreg.structure.tree import Tree
-from sag_vicreg.structure.ward_vectors import ward_of_vectors
+from sag_vicreg.structure.ward import grow_tree
 
 # Sizes that are told apart: of more, neighbours on the scale of logs are taken together.
 CODES = 2_048
@@ -175,10 +174,8 @@ def weighted_ward(means: Floats, sizes: Ints, geometry: str) -> Tree:
     Two of them merge at the root of 2 w v / (w + v) |m - k|^2, as SciPy's tree of all their points
     has it, were the points of each cluster equal.
     """
-    merges = Merges()
     with Workers(len(means)) as workers:
-        ward_of_vectors(means, workers, merges, weights=sizes)
-    return Tree(merges.linkage(), geometry, means, merges.ties)
+        return grow_tree(means, geometry, workers, weights=sizes)
 
 
 def pair_table(

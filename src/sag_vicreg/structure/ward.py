@@ -63,13 +63,18 @@ def grow_tree(
     geometry: str,
     workers: Workers,
     merges: Merges | None = None,
+    *,
+    weights: Ints | None = None,
 ) -> Tree:
-    """Build the tree on ``workers`` that are already there."""
+    """Build the tree on ``workers`` that are already there.
+
+    Where the geometry is not cosine, a point may stand for ``weights`` equal ones.
+    """
     merges = merges or Merges()
     if geometry == "cosine":
         ward_of_triangle(cosine_triangle(points, workers), workers, merges)
     else:
-        ward_of_vectors(points, workers, merges)
+        ward_of_vectors(points, workers, merges, weights=weights)
     return Tree(merges.linkage(), geometry, points, merges.ties)
 
 

@@ -118,8 +118,7 @@ def histograms(sums, counts, start, found):
 @compiled("void(uint16[::1], uint16[::1], int64[::1])")
 def _add_moments(x, y, moments):
     """Add the sums x, y, xx, yy and xy."""
-    sums = (np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0))
-    sum_x, sum_y, sum_xx, sum_yy, sum_xy = sums
+    sum_x = sum_y = sum_xx = sum_yy = sum_xy = np.uint64(0)
     for k in range(len(x)):
         one, other = np.uint64(x[k]), np.uint64(y[k])
         sum_x += one
@@ -127,11 +126,9 @@ def _add_moments(x, y, moments):
         sum_xx += one * one
         sum_yy += other * other
         sum_xy += one * other
-    moments[0] += np.int64(sum_x)
-    moments[1] += np.int64(sum_y)
-    moments[2] += np.int64(sum_xx)
-    moments[3] += np.int64(sum_yy)
-    moments[4] += np.int64(sum_xy)
+    sums = (sum_x, sum_y, sum_xx, sum_yy, sum_xy)
+    for k in range(len(sums)):
+        moments[k] += np.int64(sums[k])
 
 
 @compiled("void(uint16[::1], uint16[::1], int32[:,::1])")
