@@ -64,7 +64,7 @@ class Chart:
     percent: bool = False
 
     def table(self) -> PageTable:
-        """Return its numbers."""
+        """Lay its numbers out: a row per line, a column per place."""
         places = sorted({x for series in self.series for x in series.x})
         rows = []
         for series in self.series:
@@ -95,7 +95,7 @@ def chart_groups(models: Sequence[Model], found: ScoreLines) -> list[ChartGroup]
             "levels",
             "Scores by level",
             "How well labels are recovered, from the coarsest level of the hierarchy to classes. "
-            + found.common,
+            f"{found.common}".rstrip(),
             scores,
             [chart.table() for chart in scores],
         ),

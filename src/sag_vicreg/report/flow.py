@@ -92,16 +92,16 @@ def draw_flow(counts: Ints, old: Sequence[Label], new: Sequence[Label]) -> Drawn
     """
     sizes_old, sizes_new = counts.sum(axis=1), counts.sum(axis=0)
     from_where = np.arange(len(counts)) @ counts / np.maximum(sizes_new, 1)
-    from_where[-1] = np.inf
+    from_where[-1] = np.inf  # the items in no branch stand last
     left = np.flatnonzero(sizes_old)
     right = np.array([k for k in np.argsort(from_where, kind="stable") if sizes_new[k]])
     height = float(max(_HEIGHT, max(len(left), len(right)) * (_LEAST + _GAP) + 0.35 * _HEIGHT))
     colors = [branch_color(place) for place in range(len(counts) - 1)] + [_REST]
     # A new branch has the colour of the old one it is mostly made of.
     inherited = [colors[k] for k in counts[:, :-1].argmax(axis=0)] + [_REST]
-    bars = _stack(left, sizes_old, old, colors, height)
-    others = _stack(right, sizes_new, new, inherited, height)
-    return DrawnFlow(bars, others, _ribbons(counts, bars, others), height)
+    old_bars = _stack(left, sizes_old, old, colors, height)
+    new_bars = _stack(right, sizes_new, new, inherited, height)
+    return DrawnFlow(old_bars, new_bars, _ribbons(counts, old_bars, new_bars), height)
 
 
 def _stack(

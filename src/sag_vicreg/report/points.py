@@ -1,6 +1,5 @@
 """The images all models of a report embed: the same rows in every model, with class and levels."""
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -106,7 +105,7 @@ def models_to_show(models: Sequence[Model], which: str | None) -> list[Model]:
     """
     embedded = [model for model in models if model.embeddings]
     needed = [set(model.embeddings) for model in embedded if model.named and model.recipe]
-    found = Counter(images for m in embedded if not m.named for images in m.embeddings)
+    found = dict.fromkeys(images for m in embedded if not m.named for images in m.embeddings)
     shared = [images for images in found if all(images in files for files in needed)]
     if shared:
         first = _first(embedded, shared, which)
