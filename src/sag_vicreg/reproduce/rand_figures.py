@@ -35,12 +35,12 @@ def rand_results(folders: Sequence[Path]) -> list[Result]:
 
 def _curves(results: Sequence[Result], keys: Sequence[str]) -> list[Curve]:
     averages = {
-        title: [average(of_method(results, method), key) for key in keys]
-        for method, title in METHOD_LABELS.items()
+        method: [average(of_method(results, method), key) for key in keys]
+        for method in METHOD_LABELS
     }
     return [
-        Curve(title, [score for score in scores if score is not None])
-        for title, scores in averages.items()
+        Curve(METHOD_LABELS[method], [score for score in scores if score is not None])
+        for method, scores in averages.items()
         if any(scores)
     ]
 
