@@ -19,6 +19,7 @@ RNG = np.random.default_rng(0)
 A = np.repeat(3 * RNG.normal(size=(5, 6)), 12, axis=0) + RNG.normal(size=(60, 6))
 B = A @ RNG.normal(size=(6, 4)) + RNG.normal(size=(60, 4))
 IDS = np.array([f"item-{row}" for row in range(60)])
+FEW = ("--trees", "8")  # where it is not about the forest that is grown when nothing is said
 
 
 @pytest.fixture
@@ -48,17 +49,22 @@ def test_the_table_holds_the_five_numbers_and_what_was_done(files: list[str]) ->
 def test_a_name_is_printed_as_it_is(files: list[str], tmp_path: Path) -> None:
     odd = tmp_path / "old[v2].npy"
     odd.write_bytes(Path(files[0]).read_bytes())
-    assert "old[v2]" in run(str(odd), files[0])[1]
-    assert "old[v2]" in run(str(odd), *files[:2])[1]
+    assert "old[v2]" in run(str(odd), files[0], *FEW)[1]
+    assert "old[v2]" in run(str(odd), *files[:2], *FEW)[1]
 
 
 def test_json_is_all_that_is_printed(files: list[str]) -> None:
-    options = ["--json", "--permutations", "19", "--half-samples", "2", "--context"]
+    options = ["--json", "--permutations", "19", "--half-samples", "2", "--context", *FEW]
     code, out, _ = run(*files[:2], *options, "--geometry", "spherical", "--lca", "path")
     assert code == 0
     (found,) = json.loads(out)["pairs"]
     expected = compare(
-        A, B.astype("f4"), geometry="spherical", lca="path", permutations=19, half_samples=2
+        *(A, B.astype("f4")),
+        geometry="spherical",
+        lca="path",
+        permutations=19,
+        half_samples=2,
+        trees=8,
     )
     for key, value in expected.to_dict().items():
         if key != "seconds":
@@ -68,7 +74,7 @@ def test_json_is_all_that_is_printed(files: list[str]) -> None:
 
 
 def test_two_files_and_many_have_one_schema(files: list[str]) -> None:
-    two, many = (json.loads(run(*some, "--json", "--trees", "8")[1]) for some in (files[:2], files))
+    two, many = (json.loads(run(*some, "--json", *FEW)[1]) for some in (files[:2], files))
     assert two.keys() == many.keys()
     assert two["pairs"][0].keys() == many["pairs"][0].keys()
     seconds = {"seconds": 0.0}
@@ -128,7 +134,7 @@ def test_everything_optional_is_in_the_table(files: list[str]) -> None:
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
 def test_plots_of_two(files: list[str], tmp_path: Path, suffix: str) -> None:
     plot = tmp_path / f"out{suffix}"
-    code, _, err = run(*files[:2], "--plot", str(plot))
+    code, _, err = run(*files[:2], *FEW, "--plot", str(plot))
     assert code == 0
     assert plot.stat().st_size > 5_000
     assert f"drew {plot}" in err
@@ -138,20 +144,19 @@ def test_plot_of_a_large_set_shows_the_top_merges(tmp_path: Path) -> None:
     for name in ("a", "b"):
         np.save(tmp_path / f"{name}.npy", RNG.normal(size=(600, 8)))
     plot = tmp_path / "out.svg"
-    code, *_ = run(
-        str(tmp_path / "a.npy"), str(tmp_path / "b.npy"), "--lca", "height", "--plot", str(plot)
-    )
+    both = [str(tmp_path / f"{name}.npy") for name in ("a", "b")]
+    code, *_ = run(*both, *FEW, "--lca", "height", "--plot", str(plot))
     assert code == 0
     assert "the top 60 of 599 merges" in plot.read_text()
 
 
 def test_many_files_give_a_matrix_and_a_heat_map(files: list[str], tmp_path: Path) -> None:
     plot = tmp_path / "out.png"
-    code, out, _ = run(*files, "--score", "d1_to_p2", "--plot", str(plot))
+    code, out, _ = run(*files, *FEW, "--score", "d1_to_p2", "--plot", str(plot))
     assert code == 0
     assert "every two of 3 sets" in out
     assert plot.stat().st_size > 5_000
-    options = ["--permutations", "9", "--half-samples", "2", "--trees", "8"]
+    options = ["--permutations", "9", "--half-samples", "2", *FEW]
     _, out, _ = run(*files, *options, "--score", "spearman")
     assert out.count("p = ") == out.count(" ±") == 6
     assert "9 permutations" in out
@@ -170,12 +175,12 @@ def test_rows_are_matched_by_id(files: list[str], tmp_path: Path) -> None:
     order = RNG.permutation(60)
     write_embeddings(tmp_path / "x.parquet", Embeddings(A, IDS))
     write_embeddings(tmp_path / "y.parquet", Embeddings(B[order], IDS[order]))
-    _, by_id, _ = run(str(tmp_path / "x.parquet"), str(tmp_path / "y.parquet"), "--json")
-    _, by_position, _ = run(str(tmp_path / "x.parquet"), files[1], "--json")
+    _, by_id, _ = run(str(tmp_path / "x.parquet"), str(tmp_path / "y.parquet"), "--json", *FEW)
+    _, by_position, _ = run(str(tmp_path / "x.parquet"), files[1], "--json", *FEW)
     both = [json.loads(each)["pairs"][0]["lca"] for each in (by_id, by_position)]
     assert both[0] == both[1]
     assert json.loads(by_id)["matched_by"] == "id"
-    _, table, err = run(str(tmp_path / "x.parquet"), files[0])
+    _, table, err = run(str(tmp_path / "x.parquet"), files[0], *FEW)
     assert "matched by position" in table
     assert f"warning: {files[0]} has no ids" in err
     code, _, err = run(str(tmp_path / "x.parquet"), str(tmp_path / "y.parquet"), files[0])
@@ -196,7 +201,7 @@ def test_columns_that_are_no_dimensions(tmp_path: Path) -> None:
     assert "'doc_id', 'price' (not numbered as v1 to v6 are)" in err
     assert "--vector-columns v1:v6" in err
     each = ["--vector-columns", "v1:v6", "--vector-columns", "new"]
-    code, out, _ = run(old, new, *each, "--id-column", "doc_id", "--json")
+    code, out, _ = run(old, new, *each, "--id-column", "doc_id", "--json", *FEW)
     assert code == 0
     found, expected = json.loads(out), compare(A, B, trees=0).to_dict()
     assert found["matched_by"] == "id"
@@ -258,7 +263,7 @@ def test_mistakes_are_one_line_and_exit_code_2(files: list[str], tmp_path: Path)
 
 def test_a_distance_matrix_is_warned_about_on_stderr(files: list[str], tmp_path: Path) -> None:
     np.save(tmp_path / "d.npy", np.linalg.norm(A[:, None] - A[None], axis=2))
-    code, out, err = run(files[0], str(tmp_path / "d.npy"), "--json")
+    code, out, err = run(files[0], str(tmp_path / "d.npy"), "--json", *FEW)
     assert code == 0
     assert err.startswith("warning: d.npy is square")
     json.loads(out)

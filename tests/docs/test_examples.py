@@ -35,7 +35,7 @@ SMALLER = {
     "compare": ("--permutations", "9", "--trees", "8"),
     "report": ("--half-samples", "2", "--trees", "8"),
     **dict.fromkeys(("gate", "calibrate", "sweep"), ("--trees", "8")),
-    "selftest": ("--trees", "8", "--items", "100"),
+    "selftest": ("--trees", "8", "--items", "60"),
 }
 RUNNABLE = ("python", "bash", "yaml", "json", "toml", "text")
 
