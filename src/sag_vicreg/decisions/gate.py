@@ -6,7 +6,7 @@ from typing import Any
 
 from sag_vicreg.decisions.floor import Floor, Limit
 from sag_vicreg.decisions.rule import Outcome, Rule
-from sag_vicreg.decisions.settings import Settings, check_same_rows
+from sag_vicreg.decisions.settings import Settings, check_same_rows, check_tolerance
 from sag_vicreg.errors import InputError
 from sag_vicreg.structure import (
     Forest,
@@ -179,6 +179,8 @@ def gate(
     """
     if tolerance is not None and floor is not None:
         raise InputError("a tolerance and a floor are two rules: give one of them")
+    tolerance = TOLERANCE if tolerance is None else tolerance
+    check_tolerance(tolerance)
     settings = settings or (Settings() if floor is None else floor.settings)
     check_same_rows([len(old), len(new)], list(names))
     if floor is not None:
@@ -195,7 +197,7 @@ def gate(
         )
     return decide(
         *forests,
-        tolerance=TOLERANCE if tolerance is None else tolerance,
+        tolerance=tolerance,
         limit=None if floor is None else floor.limit(old),
         settings=settings,
         names=names,
@@ -212,8 +214,6 @@ def decide(
     names: tuple[str, str] = ("old", "new"),
 ) -> Decision:
     """Decide by two forests grown over the same items with ``settings``; see :func:`gate`."""
-    if not 0 < tolerance < 1:
-        raise InputError(f"tolerance is {tolerance}: give one between 0 and 1, such as 0.02")
     found = forest_similarity(forest_old, forest_new)
     rule = (
         Rule(1 - tolerance, by_interval=True)

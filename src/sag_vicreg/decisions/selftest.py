@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sag_vicreg.decisions.gate import TOLERANCE, Decision, decide
-from sag_vicreg.decisions.settings import Settings
+from sag_vicreg.decisions.settings import Settings, check_tolerance
 from sag_vicreg.progress import track
 from sag_vicreg.structure.damage import (
     add_noise,
@@ -93,6 +93,7 @@ def selftest(
     >>> found.planted[0].change, found.planted[0].decision.outcome
     ('rotation', 'pass')
     """
+    check_tolerance(tolerance)
     settings = settings or Settings()
     vectors = as_vectors(x, name)
     old = settings.grow(vectors, name)

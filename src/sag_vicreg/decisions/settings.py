@@ -71,3 +71,9 @@ def check_same_rows(sizes: list[int], names: list[str]) -> None:
                 f"{names[0]} has {sizes[0]} rows and {name} has {size}: row i of both must stand "
                 "for the same item; files with ids are matched by artifacts.join"
             )
+
+
+def check_tolerance(tolerance: float) -> None:
+    """Refuse a tolerance that no similarity, or any, would pass, before a forest is grown."""
+    if not 0 < tolerance < 1:
+        raise InputError(f"tolerance is {tolerance}: give one between 0 and 1, such as 0.02")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sag_vicreg.decisions.gate import NEIGHBORS, TOLERANCE, Decision, decide
-from sag_vicreg.decisions.settings import Settings
+from sag_vicreg.decisions.settings import Settings, check_tolerance
 from sag_vicreg.errors import InputError, check_name
 from sag_vicreg.progress import track
 from sag_vicreg.structure.points import as_vectors
@@ -139,6 +139,7 @@ def sweep(
     >>> found.chosen.name, found.chosen.bytes
     ('4 dimensions, int8', 4)
     """
+    check_tolerance(tolerance)
     settings = settings or Settings()
     vectors = as_vectors(x, name)
     _check(dims, precisions, vectors.shape[1])
