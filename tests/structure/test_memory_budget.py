@@ -11,9 +11,9 @@ import pytest
 from tables import write_inflated
 
 # In double precision: as many bytes are half as many numbers to look at.
-ROWS, DIMENSIONS, REPEATED, FILES = 12_500, 4_096, 256, 10
+ROWS, DIMENSIONS, REPEATED, FILES = 12_500, 4_096, 256, 9
 # How much of the libraries is mapped differs by 50 MB between machines: it counts, too.
-MEMORY = 400_000_000
+MEMORY = 360_000_000
 
 RUN = """
 import json, sys
