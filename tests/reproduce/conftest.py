@@ -1,6 +1,6 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pytest
@@ -15,6 +15,9 @@ class InThisProcess:
         future.set_result(function(*args))
         return future
 
+    def close(self) -> None:
+        """Nothing runs on."""
+
 
 @pytest.fixture(scope="package")
 def in_this_process() -> Callable[[], AbstractContextManager[None]]:
@@ -24,8 +27,7 @@ def in_this_process() -> Callable[[], AbstractContextManager[None]]:
     def here() -> Iterator[None]:
         threads = torch.get_num_threads()
         with pytest.MonkeyPatch.context() as patch:
-            executor = "sag_vicreg.reproduce.grid.process_executor"
-            patch.setattr(executor, lambda log: nullcontext(InThisProcess()))
+            patch.setattr("sag_vicreg.reproduce.grid.Processes", lambda log: InThisProcess())
             yield
         torch.set_num_threads(threads)  # a worker takes its share of the cores
 
