@@ -16,7 +16,6 @@ from sag_vicreg.artifacts import Run
 from sag_vicreg.progress import progress_bar
 from sag_vicreg.recipes import Recipe, load_recipe
 
-STEPS = 40
 WHERE = (
     "before the recipe was written",
     "before the first checkpoint",
@@ -26,7 +25,7 @@ WHERE = (
 )
 
 
-def run(*, kills: int = 200, seed: int = 0) -> Report:
+def run(*, kills: int = 200, seed: int = 0, steps: int = 40) -> Report:
     """Kill trainings until ``kills`` of them have died, and resume each to its end.
 
     Every training writes a checkpoint after each of its few steps, so that kills fall into writing
@@ -35,7 +34,7 @@ def run(*, kills: int = 200, seed: int = 0) -> Report:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["sag_vicreg.training", "benchmarks.kills"])
     rng = random.Random(seed)
-    recipe = short_recipe()
+    recipe = short_recipe(steps)
     places: Counter[str] = Counter()
     trainings = identical = damaged = 0
     with (
@@ -55,7 +54,7 @@ def run(*, kills: int = 200, seed: int = 0) -> Report:
                     break
                 process.kill()
                 process.join()
-                places[place_of(killed)] += 1
+                places[place_of(killed, steps)] += 1
                 damaged += damaged_files(killed, recipe)
                 advance(1)
             finish(context, recipe, killed)
@@ -64,7 +63,7 @@ def run(*, kills: int = 200, seed: int = 0) -> Report:
     rows: list[tuple[str, ...]] = [(place, str(places[place])) for place in WHERE]
     rows += [("trainings, resumed to their end", str(trainings))]
     return Report(
-        f"{places.total()} kills at random moments of trainings of {STEPS} steps",
+        f"{places.total()} kills at random moments of trainings of {steps} steps",
         ("", "count"),
         rows,
         [
@@ -79,10 +78,10 @@ def run(*, kills: int = 200, seed: int = 0) -> Report:
     )
 
 
-def short_recipe() -> Recipe:
+def short_recipe(steps: int) -> Recipe:
     """Return a training of a second or two that does nothing as often as write."""
     settings = (
-        f"schedule.steps={STEPS}",
+        f"schedule.steps={steps}",
         "batch_size=24",
         "dataset.max_images=96",
         "monitor.checkpoint_every=1",
@@ -116,16 +115,16 @@ def train_quietly(recipe: Recipe, folder: Path) -> None:
     train(recipe, folder, resume=Run(folder).recipe.exists(), accelerator="cpu")
 
 
-def place_of(run: Run) -> str:
+def place_of(run: Run, last_step: int) -> str:
     """Say how far a killed training had come."""
     if run.backbone.exists():
         return WHERE[4]
     if not run.recipe.exists():
         return WHERE[0]
-    steps = sorted(run.checkpoints.glob("step-*.pt"))
-    if not steps:
+    written = sorted(run.checkpoints.glob("step-*.pt"))
+    if not written:
         return WHERE[1]
-    return WHERE[3] if steps[-1].name == f"step-{STEPS:08d}.pt" else WHERE[2]
+    return WHERE[3] if written[-1].name == f"step-{last_step:08d}.pt" else WHERE[2]
 
 
 def damaged_files(run: Run, recipe: Recipe) -> int:

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from made_runs import webp
@@ -50,6 +51,7 @@ def test_an_atlas_over_its_budget_is_of_lower_quality() -> None:
     np.testing.assert_array_equal(tight.tiles, whole.tiles)
 
 
+@pytest.mark.usefixtures("quick_maps")
 def test_thumbnails_survive_the_way_to_the_page(four_runs: Path, tmp_path: Path) -> None:
     stored = read_thumbnails(four_runs / "vicreg-first" / "embeddings" / "thumbnails.parquet")
     page = build_report([four_runs / "vicreg-first"], tmp_path / "r.html").read_text()
