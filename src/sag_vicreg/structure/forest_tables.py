@@ -105,13 +105,12 @@ def corrected(correlations: Floats) -> float:
 
 def rank_correlation(table: Ints32) -> float:
     """Return Spearman's rho of a joint table, with mid-ranks; NaN where all pairs are tied."""
-    n = int(table.sum(dtype=np.int64))
-    ranks, variances = [], []
-    for axis in (1, 0):
-        marginal = table.sum(axis=axis, dtype=np.int64)
-        ranks.append(np.cumsum(marginal) - (marginal + n) / 2)
-        variances.append(float((marginal * ranks[-1] ** 2).sum()))
-    together = float(ranks[0] @ (table @ ranks[1]))
+    counts = table.astype(np.float64)  # exact: counts are whole and below 2**53
+    marginals = counts.sum(axis=1), counts.sum(axis=0)
+    n = marginals[0].sum()
+    ranks = [np.cumsum(each) - (each + n) / 2 for each in marginals]
+    variances = [float(each @ rank**2) for each, rank in zip(marginals, ranks, strict=True)]
+    together = float(ranks[0] @ (counts @ ranks[1]))
     variance = math.sqrt(variances[0] * variances[1])
     return together / variance if variance > 0 else math.nan
 
