@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from sag_vicreg.pairing import (
     Affinity,
@@ -135,3 +136,27 @@ def test_given_uniforms_are_those_a_generator_would_draw() -> None:
     drawn = pairing(z, z_prime, generator=torch.Generator().manual_seed(4))
     given_numbers = pairing(z, z_prime, uniforms=uniforms)
     assert torch.equal(drawn.indices, given_numbers.indices)
+
+
+class Waits(TorchDispatchMode):
+    """Counts values that are looked at: on a GPU, each waits for all that came before it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        self.count += func is torch.ops.aten._local_scalar_dense.default
+        return func(*args, **(kwargs or {}))
+
+
+def test_rows_that_the_search_checks_are_not_checked_before_it() -> None:
+    counts = {}
+    for around in ("view", "own_view"):
+        with Waits() as waits:
+            RandomWalkPairing(k=3, around=around)(*two_views(16, 6, seed=8))
+        counts[around] = waits.count
+    # Around the own view the search sees one side only: the other needs a look of its own.
+    assert counts["view"] == counts["own_view"] - 1

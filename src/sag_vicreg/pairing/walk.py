@@ -238,8 +238,11 @@ class RandomWalkPairing(nn.Module):
             Pairs of the whole batch, used as they are; nothing is drawn.
         """
         views = gather_views(z, z_prime)
-        # Of the whole batch: processes must refuse a broken row together.
-        check_finite(views.z, views.z_prime)
+        search_sees_all = self.partners == "walk" and self.around == "view" and features is None
+        if pairs is not None or len(views.sizes) > 1 or not search_sees_all:
+            # The search refuses broken rows at no cost, but sees this process's alone, and around
+            # the own view one side of them; processes must refuse a broken one together.
+            check_finite(views.z, views.z_prime)
         candidates = views.z_prime if self.memory is None else self.memory.behind(views.z_prime)
         if pairs is None:
             share = self.share_at(progress)
