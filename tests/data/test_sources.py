@@ -11,9 +11,9 @@ import torch
 from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 
-from sag_vicreg.data import ImageDataset, dataset_names, load_dataset, make_views
+from sag_vicreg.data import ImageDataset, dataset_names, decode, load_dataset, make_views
 from sag_vicreg.data import catalog as catalog_module
-from sag_vicreg.data.encoded import EncodedImages
+from sag_vicreg.data.encoded import EncodedImages, Files
 from sag_vicreg.errors import InputError
 from sag_vicreg.hierarchy import load_hierarchy
 
@@ -343,6 +343,10 @@ def test_many_images_are_decoded_by_workers(
     found = load_dataset(f"folder:{folder}", split="all")
     expected = torch.from_numpy(pixels).permute(0, 3, 1, 2)
     assert torch.equal(found.images, expected)
+    every = EncodedImages(Files(sorted(folder.glob("*/*.png"))), np.arange(1800))
+    parts = list(decode._decoded(every, 4))
+    assert torch.equal(torch.cat([part for part, _, _ in parts]), expected)
+    assert all(part.is_shared() for part, _, _ in parts), "pixels are not sent through a pipe"
     broken = folder / "cat" / "004.png"
     broken.write_bytes(b"broken")
     with pytest.raises(InputError, match=r"^[^\n]*cat/004\.png is not a readable image[^\n]*$"):

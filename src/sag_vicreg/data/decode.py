@@ -2,10 +2,9 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -29,8 +28,8 @@ _CACHE_VERSION = 1
 _PART = 256
 _WORTH_WORKERS = 7 * _PART
 
-Square = NDArray[np.uint8] | CorruptImageError
-"""What becomes of an image: its centre square, or what is wrong with it."""
+Part = tuple[Tensor, list[int], list[CorruptImageError]]
+"""Some images decoded: pixels and indices of the sound ones, what is wrong with the others."""
 
 
 def decode_squares(
@@ -63,29 +62,28 @@ def decode_squares(
     cached = _read(path)
     if cached is not None and (skip_corrupt or len(cached[1]) == len(encoded)):
         return cached
-    squares = np.empty((len(encoded), 3, size, size), dtype=np.uint8)
+    pixels = torch.empty(len(encoded), 3, size, size, dtype=torch.uint8)
     kept: list[int] = []
     with progress_bar(f"decoding {name}", total=len(encoded)) as advance:
-        for index, square in enumerate(_decoded(encoded, size)):
-            if not isinstance(square, CorruptImageError):
-                squares[len(kept)] = square.transpose(2, 0, 1)
-                kept.append(index)
-            elif not skip_corrupt:
-                raise square
-            advance(1)
-    pixels, indices = torch.from_numpy(squares[: len(kept)]), np.array(kept, dtype=np.int64)
+        for squares, sound, errors in _decoded(encoded, size):
+            if errors and not skip_corrupt:
+                raise errors[0]
+            pixels[len(kept) : len(kept) + len(sound)] = squares
+            kept += sound
+            advance(len(sound) + len(errors))
+    pixels, indices = pixels[: len(kept)], np.array(kept, dtype=np.int64)
     # A full disk or a read-only home costs time at the next start, not the work at hand.
     with suppress(InputError, OSError, SafetensorError), atomic_path(path) as temporary:
         save_file({"pixels": pixels, "kept": torch.from_numpy(indices)}, temporary)
     return pixels, indices
 
 
-def _decoded(encoded: EncodedImages, size: int) -> Iterator[Square]:
+def _decoded(encoded: EncodedImages, size: int) -> Iterable[Part]:
     """Decode all images in order, on every core where there are many."""
     workers = core_count() if len(encoded) > _WORTH_WORKERS else 0
     if workers:
         encoded.share()
-    parts: DataLoader[int] = DataLoader(
+    return DataLoader(
         range(len(encoded)),  # type: ignore[arg-type]  # a sequence will do
         batch_size=_PART,
         collate_fn=partial(_decode, encoded, size),
@@ -93,17 +91,19 @@ def _decoded(encoded: EncodedImages, size: int) -> Iterator[Square]:
         # A loader seeds its workers; without a generator of its own it would move the caller's.
         generator=torch.Generator(),
     )
-    return chain.from_iterable(parts)
 
 
-def _decode(encoded: EncodedImages, size: int, indices: list[int]) -> list[Square]:
-    squares: list[Square] = []
+def _decode(encoded: EncodedImages, size: int, indices: list[int]) -> Part:
+    """Decode some images into one tensor, which workers hand over in shared memory."""
+    squares, sound, errors = [], [], []
     for index in indices:
         try:
             squares.append(encoded.square(index, size))
+            sound.append(index)
         except CorruptImageError as error:
-            squares.append(error)
-    return squares
+            errors.append(error)
+    pixels = np.array(squares, dtype=np.uint8).reshape(-1, size, size, 3)
+    return torch.from_numpy(pixels).permute(0, 3, 1, 2), sound, errors
 
 
 def _read(path: Path) -> tuple[Tensor, NDArray[np.int64]] | None:
