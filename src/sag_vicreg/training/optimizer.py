@@ -126,8 +126,10 @@ def load_optimizer(optimizer: Optimizer, state: dict[str, Any], source: Path) ->
 
 
 def _check_groups(optimizer: Optimizer, groups: list[dict[str, Any]]) -> None:
-    # How many groups there must be, PyTorch says itself.
-    for found, group in zip(groups, optimizer.state_dict()["param_groups"], strict=False):
+    expected = optimizer.state_dict()["param_groups"]
+    if len(groups) != len(expected):
+        raise ValueError(f"{len(groups)} groups of parameters instead of {len(expected)}")
+    for found, group in zip(groups, expected, strict=True):
         # The rate is set at every step; the rest is the recipe's.
         for key in group.keys() - {"lr"}:
             if key in found and found[key] != group[key]:
