@@ -23,9 +23,12 @@ LOSSES: dict[str, tuple[TwoViewLoss, dict[str, Any]]] = {
 }
 
 
-# Wider than the batch is long, VICReg's covariance is of G and not of C.
+# Wider than the batch is long, VICReg and Barlow Twins need no d x d matrix, and build none.
+WIDE = ("vicreg", "sag-vicreg", "barlow-twins")
+
+
 @pytest.mark.parametrize(
-    ("name", "width"), [*((name, 16) for name in LOSSES), ("vicreg", 32), ("sag-vicreg", 32)]
+    ("name", "width"), [*((name, 16) for name in LOSSES), *((name, 32) for name in WIDE)]
 )
 def test_a_loss_is_one_graph_and_the_same_numbers(name: str, width: int) -> None:
     loss, options = LOSSES[name]

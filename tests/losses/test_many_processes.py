@@ -158,7 +158,11 @@ def together(
     """What two and three processes find, in one file each."""
     folder = tmp_path_factory.mktemp("processes")
     torch.save(batch, folder / "batch.pt")
-    members = [processes.Process(target=worker, args=(rank, folder)) for rank in range(max(SPLITS))]
+    # Daemons: where one fails, the others wait for it no longer than the tests run.
+    members = [
+        processes.Process(target=worker, args=(rank, folder), daemon=True)
+        for rank in range(max(SPLITS))
+    ]
     for member in members:
         member.start()
     for member in members:

@@ -48,7 +48,11 @@ def train_together(rank: int, folder: Path) -> None:
 
 @pytest.mark.slow
 def test_two_uneven_processes_equal_one(processes: ForkServerContext, tmp_path: Path) -> None:
-    both = [processes.Process(target=train_together, args=(rank, tmp_path)) for rank in (0, 1)]
+    # Daemons: where one fails, the other waits for it no longer than the tests run.
+    both = [
+        processes.Process(target=train_together, args=(rank, tmp_path), daemon=True)
+        for rank in (0, 1)
+    ]
     for each in both:
         each.start()
     for each in both:
