@@ -1,7 +1,8 @@
 """Class folders: ``root/class/image``, with or without ``train`` and ``test`` above them."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ def load_folder(request: Request) -> Records:
         raise InputError(f"{root} is not a folder")
     if parts := split_folders(root):
         # A class means the same in train and test, also where only one of them has it.
-        names = sorted({name for part in parts for name in _list(part)[0]})
+        names = sorted({name for part in parts for name in _folders(part)})
         return class_folders(split_folder(request), prefix=root, names=names)
     return class_folders(root).split_by_seed(request)
 
@@ -69,7 +70,7 @@ def class_folders(
     prefix
         Ids are paths relative to it; to ``folder`` by default.
     """
-    found, loose = _list(folder)
+    found, loose = _folders(folder), _images(folder)
     if classes is not None:
         missing = [name for name in classes if name not in found]
         if missing:
@@ -83,7 +84,7 @@ def class_folders(
             f"{folder} holds both class folders and loose images such as {loose[0].name}: "
             "move the images into class folders"
         )
-    groups = [_list(folder / name)[1] for name in found] if found else [loose]
+    groups = [_images(folder / name) for name in found] if found else [loose]
     empty = [name for name, images in zip(found, groups, strict=False) if not images]
     if empty:
         raise InputError(f"class folder {folder / empty[0]} holds no images: half a dataset")
@@ -101,23 +102,31 @@ def class_folders(
     )
 
 
-def _list(folder: Path) -> tuple[list[str], list[Path]]:
-    """Return the names of the folders in ``folder`` and the paths of its images, sorted.
-
-    A folder that cannot be listed, or a link in it that leads in a circle, is named.
-    """
+@contextmanager
+def _listing(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+    """List a folder; one that cannot be, or a link in it that leads in a circle, is named."""
     try:
-        # A directory's own list says what is a file: ImageNet's million need no question each.
         with os.scandir(folder) as entries:
-            seen = [entry for entry in entries if not entry.name.startswith(".")]
-            folders = [entry.name for entry in seen if entry.is_dir()]
-            images = [
-                entry.name
-                for entry in seen
-                if entry.name.lower().endswith(IMAGE_SUFFIXES) and entry.is_file()
-            ]
+            yield entries
     except OSError as error:
         raise InputError(
             f"cannot list {folder} ({error.strerror}): see to {error.filename or folder}"
         ) from error
-    return sorted(folders), [folder / name for name in sorted(images)]
+
+
+def _folders(folder: Path) -> list[str]:
+    with _listing(folder) as entries:
+        return sorted(e.name for e in entries if not e.name.startswith(".") and e.is_dir())
+
+
+def _images(folder: Path) -> list[Path]:
+    # A directory's own list says what is a file: ImageNet's million need no question each.
+    with _listing(folder) as entries:
+        names = sorted(
+            entry.name
+            for entry in entries
+            if entry.name.lower().endswith(IMAGE_SUFFIXES)
+            and not entry.name.startswith(".")
+            and entry.is_file()
+        )
+    return [folder / name for name in names]
