@@ -1,5 +1,6 @@
 """Tables read by pieces: every format gives the same rows, and faults are one line."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from sag_vicreg.artifacts import ColumnNames, EmbeddingTable, open_table
 from sag_vicreg.artifacts.id_hashes import hash_ids
 from sag_vicreg.artifacts.table_files import one_line
-from sag_vicreg.artifacts.table_samples import gather
+from sag_vicreg.artifacts.table_samples import _take, gather, ids_of
 from sag_vicreg.errors import InputError
 from sag_vicreg.passes import Passes
 from tables import as_table, names_of, write_folder
@@ -92,6 +93,33 @@ def test_a_large_array_is_cut_into_pieces_of_equal_bytes(
     table = open_table(tmp_path / "x.npy")
     assert [piece.rows for piece in table.pieces] == [8_192, 8_192, 616]  # of 32 MB
     np.testing.assert_array_equal(everything(table), large)
+
+
+def test_an_array_whose_name_is_not_utf8_is_read(tmp_path: Path, vectors: np.ndarray) -> None:
+    np.save(tmp_path / os.fsdecode(b"caf\xe9.npy"), vectors)
+    np.testing.assert_array_equal(everything(open_table(tmp_path)), vectors)
+
+
+def test_ids_are_taken_before_they_become_objects(tmp_path: Path, vectors: np.ndarray) -> None:
+    ids = names_of(len(vectors))
+    table = open_table(write_folder(tmp_path / "t", vectors, ids, row_group=40))
+    rows = np.array([len(vectors) - 1, 0, 41, 3])
+    assert ids_of(table, rows, Passes(1)).tolist() == ids[rows].tolist()
+
+    class Block:
+        """Texts as Arrow has them; all of them as objects would take too long."""
+
+        def __len__(self) -> int:
+            return 40
+
+        def take(self, rows: np.ndarray) -> list[str]:
+            return [f"text {row}" for row in rows]
+
+        def __array__(self, *_: object, **__: object) -> np.ndarray:
+            raise AssertionError("every text became an object")
+
+    taken = _take((table.pieces[0], np.array([1, 3])), read=lambda _: [Block()])
+    assert taken.tolist() == ["text 1", "text 3"]
 
 
 def refused(where: Path | str) -> str:

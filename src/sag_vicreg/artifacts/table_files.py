@@ -8,7 +8,7 @@ that work over them can be shared out and its results put together.
 import fnmatch
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
@@ -262,5 +262,7 @@ SUFFIXES: dict[str, Callable[[Any, str], TableParts]] = {
 @contextmanager
 def open_parts(system: "FileSystem", path: str) -> Iterator[TableParts]:
     """Open a file for the time of a ``with`` block, on the machine that reads it."""
-    with system.open_input_file(path) as source:
-        yield SUFFIXES[PurePosixPath(path).suffix.lower()](source, path)
+    suffix = PurePosixPath(path).suffix.lower()
+    # An array is mapped by its name, which may be none that Arrow can open: it need not be UTF-8.
+    with nullcontext() if suffix == ".npy" else system.open_input_file(path) as source:
+        yield SUFFIXES[suffix](source, path)

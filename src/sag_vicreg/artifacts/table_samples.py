@@ -146,6 +146,8 @@ def _take(task: tuple[Piece, Ints], *, read: Callable[[Piece], Iterable[Any]]) -
     found, start = [], piece.start
     for block in read(piece):
         here = rows[(rows >= start) & (rows < start + len(block))] - start
-        found.append(np.asarray(block)[here])
+        # Of Arrow's texts only those asked for become objects of Python.
+        taken = block[here] if isinstance(block, np.ndarray) else block.take(here)
+        found.append(np.asarray(taken))
         start += len(block)
     return np.concatenate(found)
