@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sag_vicreg.artifacts import ColumnNames, Embeddings, join, open_table, read_embeddings, shorten
-from sag_vicreg.artifacts.texts import MOST_KEPT
+from sag_vicreg.artifacts.texts import MOST_KEPT, text_column
 from sag_vicreg.errors import InputError
 
 VECTORS = np.random.default_rng(0).normal(size=(4, 3))
@@ -124,3 +124,34 @@ def test_joined_sets_have_the_texts_of_the_first_that_has_any() -> None:
     found = join([plain, told]).texts
     assert found is not None
     assert found.tolist() == ["A", "B", "C", "D"]
+
+
+class Marked(pa.ExtensionType):
+    """Text under a name of its own, as Arrow's JSON is."""
+
+    def __init__(self) -> None:
+        super().__init__(pa.string(), "sag_vicreg.tests.marked")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage: pa.DataType, serialized: bytes) -> "Marked":
+        return cls()
+
+
+def test_texts_of_an_extension_type_are_texts() -> None:
+    texts = pa.ExtensionArray.from_storage(Marked(), pa.array(["a", None, "b"]))
+    assert text_column(pa.table({"about": texts}), "about").tolist() == ["a", "", "b"]
+
+
+def test_long_texts_are_not_copied_whole() -> None:
+    texts = pa.table({"about": [letter * 4_000_000 for letter in "abcdefgh"]})
+    pool, usual = pa.proxy_memory_pool(pa.default_memory_pool()), pa.default_memory_pool()
+    pa.set_memory_pool(pool)
+    try:
+        found = text_column(texts, "about")
+    finally:
+        pa.set_memory_pool(usual)
+    assert len(found) == 8
+    assert pool.max_memory() < 4_000_000

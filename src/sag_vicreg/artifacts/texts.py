@@ -26,10 +26,10 @@ def text_column(table: "pa.Table", name: str) -> Texts:
 
     found: list[str] = []
     for chunk in table[name].chunks:
-        # Each text once: decoded, the dictionary of a small file could fill the memory.
+        # Each text of a dictionary once: decoded, a small file could fill the memory.
+        folded = pa.types.is_dictionary(chunk.type)
         try:
-            folded = chunk.dictionary_encode()
-            texts = folded.dictionary.cast(pa.large_string())
+            texts = (chunk.dictionary if folded else chunk).cast(pa.large_string())
         except pa.ArrowException as error:
             raise InputError(
                 f"--text-column: '{name}' is {value_type(chunk.type)}: expected text or numbers"
@@ -37,8 +37,10 @@ def text_column(table: "pa.Table", name: str) -> Texts:
         texts = pc.utf8_slice_codeunits(texts, 0, _MOST_READ)
         check_memory(texts.nbytes)
         shown = [shorten(text or "", MOST_KEPT) for text in texts.to_pylist()]
-        places = folded.indices.to_pylist()
-        found += ["" if place is None else shown[place] for place in places]
+        if folded:
+            places = chunk.indices.to_pylist()
+            shown = ["" if place is None else shown[place] for place in places]
+        found += shown
     return np.array(found, dtype=np.object_)
 
 
