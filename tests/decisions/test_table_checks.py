@@ -1,6 +1,7 @@
 """Tables that are not held, checked and decided on as sets in memory are."""
 
 import json
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -82,6 +83,20 @@ def test_rows_that_repeat_without_end_are_not_held(tmp_path: Path) -> None:
     ((_, sampled),) = look(table.pieces[0], table=table, most_paired=10_000, most_norms=10_000)
     assert len(sampled.points) == 150
     assert check_set(table, "x").duplicates == 50 * 39
+
+
+def test_what_blocks_hold_is_summed_up_as_they_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sag_vicreg.artifacts.embedding_tables.BLOCK_BYTES", 8_000)
+    x = np.random.default_rng(0).random((1_200, 2_000), np.float32)
+    table = open_table(write_folder(tmp_path / "t", x, files=1, row_group=20))
+    tracemalloc.start()
+    check_set(table, "x", passes=Passes(1), most_paired=10, most_norms=10)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # The lowest and the highest vector of every block would be 38 MB.
+    assert peak < 10e6
 
 
 def test_how_tables_and_sets_join(folders: list[Path], tmp_path: Path) -> None:

@@ -109,17 +109,19 @@ def check_set(
     """
     table, passes = as_table(source), passes or Passes()
     most = _most_paired(table, most_paired, memory, passes.count)
-    seen, kept = [], []
+    seen: list[_Seen] = []
+    kept = []
     held = isinstance(table, HeldTable)
     bar = None if held else f"rows of {name}"
     with HashPartitions(table.rows, held=held) as digests:
         task = partial(look, table=table, most_paired=most, most_norms=most_norms)
         for part, sampled in chain.from_iterable(passes.map(task, table.pieces, bar=bar)):
-            seen.append(part)
+            # One at a time: blocks are many, and each has a lowest and a highest vector.
+            seen = [_Seen.together([*seen, part])]
             digests.add(sampled.digests[:, 0], sampled.digests[:, 1], sampled.rows)
             kept.append((sampled.norms, sampled.points, sampled.point_digests))
         duplicates = digests.repeats
-    whole = _Seen.together(seen)
+    (whole,) = seen
     lengths, points, point_digests = map(np.concatenate, zip(*kept, strict=True))
     # The first of equal points, and of these the lowest in the order of digests, by row.
     _, first = np.unique(point_digests[:, 0], return_index=True)
