@@ -25,7 +25,7 @@ from sag_vicreg.structure import (
     ward_tree,
 )
 from sag_vicreg.structure.kernels import kernel
-from sag_vicreg.structure.lca import similarity_of
+from sag_vicreg.structure.lca import _marginals, similarity_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -302,3 +302,10 @@ def test_merges_at_one_height_do_not_make_the_order_of_rows_matter(lca: str) -> 
         rows = np.random.default_rng(seed).permutation(24)
         found = compare(twins[rows], other[rows], geometry="euclidean", lca=lca, trees=0)
         np.testing.assert_allclose(found.values(), expected.values(), atol=1e-12)
+
+
+def test_pairs_that_floats_cannot_count_are_counted() -> None:
+    many = 2**53
+    counts = np.array([[many, 1], [0, 3]])
+    table = joint.JointTable.of(counts, np.arange(2), np.arange(2))
+    assert [each.tolist() for each in _marginals(table)] == [[many + 1, 3], [many, 4]]

@@ -65,11 +65,11 @@ def similarity_of(table: JointTable) -> LCASimilarity:
 
 
 def _marginals(table: JointTable) -> list[Ints]:
-    """Count the pairs of each value, in floats, which hold their numbers exactly."""
-    return [
-        np.bincount(cells, table.counts, minlength=len(values)).astype(np.int64)
-        for cells, values in zip(table.cells.T, (table.values_a, table.values_b), strict=True)
-    ]
+    """Count the pairs of each value; tables of 150 million rows have more than floats can count."""
+    marginals = [np.zeros(len(values), np.int64) for values in (table.values_a, table.values_b)]
+    for side, marginal in enumerate(marginals):
+        np.add.at(marginal, table.cells[:, side], table.counts)
+    return marginals
 
 
 def _whole_pearson(table: JointTable, values: Sequence[Array], marginals: Sequence[Ints]) -> float:
