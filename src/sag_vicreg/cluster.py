@@ -52,16 +52,23 @@ def open_passes(scheduler: str | None) -> Iterator[Passes]:
         yield Passes()
         return
     try:
-        from distributed import Client
+        from distributed import Client, LocalCluster
     except ImportError as error:
         raise InputError(
             "--scheduler needs dask and distributed: pip install 'sag-vicreg[cluster]' brings both"
         ) from error
-    options: dict[str, Any] = {"address": scheduler}
-    if scheduler == LOCAL:  # Dask's client starts a cluster of its own, and ends it
-        options = {"n_workers": thread_count(), "threads_per_worker": 1, "dashboard_address": None}
+    if scheduler == LOCAL:
+        # Not by the client alone, which would go to the scheduler that Dask's settings name.
+        with (
+            LocalCluster(
+                n_workers=thread_count(), threads_per_worker=1, dashboard_address=None
+            ) as cluster,
+            Client(cluster) as client,
+        ):
+            yield ClusterPasses(client)
+        return
     try:
-        client = Client(**options)
+        client = Client(scheduler)
     except (OSError, ValueError) as error:
         said = " ".join(str(error).split())[:200]
         raise InputError(

@@ -111,3 +111,11 @@ def test_an_address_that_cannot_be_reached_is_one_line() -> None:
 def test_without_an_address_threads_do_the_work() -> None:
     with open_passes(None) as passes:
         assert list(passes.map(abs, [-1, 2, -3])) == [1, 2, 3]
+
+
+def test_local_is_here_whatever_scheduler_dask_is_set_to() -> None:
+    with (
+        dask.config.set({"scheduler-address": "tcp://127.0.0.1:1"}),
+        open_passes("local") as passes,
+    ):
+        assert list(passes.map(abs, [-1, 2])) == [1, 2]
