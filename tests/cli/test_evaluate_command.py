@@ -342,6 +342,7 @@ def test_overlap_of_train_and_test_is_warned_of(files: Path) -> None:
         (["good0.parquet", "--k", "200", "--train", "good-train.parquet"], "k is 200"),
         (["good0.parquet", "--clusters", "97"], "97 clusters of 96 points"),
         (["good0.parquet", "--clusters", "many"], "--clusters is 'many'"),
+        (["good0.parquet", "--clusters", ""], "--clusters is ''"),
         (["good0.parquet", "--plot", "scores.gif"], "cannot draw"),
         (["good0.parquet", "--out", "."], "it is a folder"),
         (["good0.parquet", "--plot", "good0.parquet/scores.png"], "cannot write"),

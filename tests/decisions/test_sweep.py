@@ -133,9 +133,10 @@ def test_sweep_writes_what_it_chose(tmp_path: Path) -> None:
     assert np.abs(written.vectors).max() == 127
     assert corrected_similarity(SET, written.vectors, trees=8) > 0.99
     assert (tmp_path / "s.svg").stat().st_size > 1000
-    refused = CliRunner().invoke(app, ["sweep", str(tmp_path / "full.npz"), "--dims", "a,b"])
-    assert refused.exit_code == 2
-    assert "whole numbers with commas" in refused.stderr
+    for dims in ("a,b", "-4", "1_6"):
+        refused = CliRunner().invoke(app, ["sweep", str(tmp_path / "full.npz"), f"--dims={dims}"])
+        assert refused.exit_code == 2
+        assert "whole numbers with commas" in refused.stderr
 
 
 def test_the_selftest_passes_rotations_and_catches_the_rest_by_degree() -> None:

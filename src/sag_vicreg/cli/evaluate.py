@@ -92,7 +92,9 @@ def evaluate(
         )
     measures = own_measures(measure or (), of="set")
     remedy = "give whole numbers, as in 20,40,60"
-    counts = whole_numbers("--clusters", clusters, remedy) if clusters else None
+    counts = None
+    if clusters is not None:
+        counts = whole_numbers("--clusters", clusters, remedy, at_least=1)
     names = columns.of_each(len(inputs))
     opened = open_inputs(inputs, train or (), columns=names)
 

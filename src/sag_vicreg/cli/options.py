@@ -37,12 +37,12 @@ def save_plot(figure: "Figure", plot: Path) -> None:
     typer.echo(f"drew {plot}", err=True)
 
 
-def whole_numbers(option: str, text: str, remedy: str) -> list[int]:
-    """Read what an option says: whole numbers separated by commas."""
-    try:
-        return [int(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        raise InputError(f"{option} is '{text}': {remedy}") from None
+def whole_numbers(option: str, text: str, remedy: str, *, at_least: int = 0) -> list[int]:
+    """Read what an option says: whole numbers separated by commas, so many or more."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if len(parts) < at_least or not all(part.isdecimal() for part in parts):
+        raise InputError(f"{option} is '{text}': {remedy}")
+    return [int(part) for part in parts]
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
