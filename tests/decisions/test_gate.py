@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits
 
 from sag_vicreg.decisions import (
     Decision,
+    Naming,
     Settings,
     calibrate,
     decision_junit,
@@ -152,3 +153,10 @@ def test_the_formats_say_what_the_decision_says(failed: Decision, tmp_path: Path
     assert open_.find("testcase/error") is not None
     assert "<strong" in failed._repr_html_()
     assert failed.reason in failed._repr_html_()
+
+
+def test_an_item_keeps_the_spaces_of_its_id() -> None:
+    ids = ["a ", "b"]
+    assert [Naming(ids).item(row) for row in (0, 1)] == ids
+    assert Naming(ids, texts=["", "about b"]).item(0) == "a "
+    assert Naming(ids, texts=["", "about b"]).item(1) == "b “about b”"

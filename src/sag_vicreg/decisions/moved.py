@@ -47,7 +47,8 @@ class Naming:
 
     def item(self, row: int) -> str:
         """Call a row by its id and, where there is one, its text."""
-        return f"{visible(self.id_of(row))} {self._text(row, _LONG)}".rstrip()
+        name, text = visible(self.id_of(row)), self._text(row, _LONG)
+        return f"{name} {text}" if text else name
 
     def in_short(self, row: int) -> str:
         """Call a row by its text alone, where there is one."""
