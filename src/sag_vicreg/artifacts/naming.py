@@ -1,9 +1,9 @@
 """Display names for any list of sources: short, and no two alike."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sag_vicreg.errors import visible
 
@@ -68,19 +68,17 @@ def distinct_names(sources: Sequence[Source]) -> tuple[str, ...]:
 
 
 def _by_recipe(recipe: "Recipe", among: "Sequence[Recipe]") -> str:
-    halved = recipe.dataset.classes in ("first", "second")
-    # What recipes may differ in, and how that is shown.
-    shown: list[tuple[Callable[[Recipe], Any], str]] = [
-        (lambda each: each.dataset.name, recipe.dataset.name),
-        (
-            lambda each: str(each.dataset.classes),
-            f"{recipe.dataset.classes} half" if halved else "all classes",
-        ),
-        (lambda each: each.scale, recipe.scale),
-        (lambda each: each.seed, f"seed {recipe.seed}"),
-    ]
-    told = [text for value, text in shown if len(set(map(value, among))) > 1]
-    return ", ".join([recipe.method.title(), *told])
+    parts = [recipe.method.title()]
+    if len({each.dataset.name for each in among}) > 1:
+        parts.append(recipe.dataset.name)
+    if len({str(each.dataset.classes) for each in among}) > 1:
+        halved = recipe.dataset.classes in ("first", "second")
+        parts.append(f"{recipe.dataset.classes} half" if halved else "all classes")
+    if len({each.scale for each in among}) > 1:
+        parts.append(recipe.scale)
+    if len({each.seed for each in among}) > 1:
+        parts.append(f"seed {recipe.seed}")
+    return ", ".join(parts)
 
 
 def _shortest(path: Path, among: Sequence[Path]) -> str:
