@@ -186,6 +186,19 @@ def test_a_description_of_pixels_that_no_image_has(tmp_path: Path, key: str, val
     assert f"pretrained_cfg.{key}" in refused(read_backbone_config, path)
 
 
+@pytest.mark.parametrize("origin", ["text", None, [1], {"sha256": 3}])
+def test_a_checksum_that_cannot_be_read_is_not_passed_over(origin: object, tmp_path: Path) -> None:
+    pixels = {"input_size": [3, 8, 8], "mean": [0, 0, 0], "std": [1, 1, 1]}
+    config = {"architecture": "resnet18", "pretrained_cfg": pixels}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    assert read_backbone_config(path).sha256 is None
+    path.write_text(json.dumps(config | {"sag_vicreg": {"sha256": "ab"}}))
+    assert read_backbone_config(path).sha256 == "ab"
+    path.write_text(json.dumps(config | {"sag_vicreg": origin}))
+    assert "(sag_vicreg" in refused(read_backbone_config, path)
+
+
 def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "e.npy"
     os.mkfifo(path)

@@ -14,6 +14,12 @@ _Spread = Annotated[float, Field(gt=0)]
 _Side = Annotated[int, Field(ge=1, le=16_384)]
 
 
+class _Origin(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    sha256: str | None = None  # an export of before has none
+
+
 class BackboneConfig(BaseModel):
     """A timm model by name and arguments, the pixels it was trained on, its weights' checksum."""
 
@@ -28,8 +34,12 @@ class BackboneConfig(BaseModel):
     std: tuple[_Spread, _Spread, _Spread] = Field(
         validation_alias=AliasPath("pretrained_cfg", "std")
     )
-    # An export of before has none.
-    sha256: str | None = Field(None, validation_alias=AliasPath("sag_vicreg", "sha256"))
+    sag_vicreg: _Origin = _Origin()
+
+    @property
+    def sha256(self) -> str | None:
+        """The weights' checksum."""
+        return self.sag_vicreg.sha256
 
     @property
     def image_size(self) -> int:
