@@ -199,7 +199,8 @@ def with_trees(
         [
             np.random.default_rng([one.seed, 3, split]).permutation(one.n)[: 2 * one.leaves]
             for split in range(one.trees // 2, trees // 2)
-        ]
+        ],
+        np.int64,
     ).reshape(-1, one.leaves)
     half = np.full((len(halves) // 2, one.n), -1, np.int8)
     for side in (0, 1):
