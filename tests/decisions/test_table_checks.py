@@ -160,7 +160,8 @@ def test_the_gate_decides_on_those_items_and_says_of_how_many(
 ) -> None:
     monkeypatch.setattr("sag_vicreg.artifacts.EmbeddingTable.whole", None)
     code, out, err = run("gate", *folders, *QUICK, *BY_PIECES, "--tolerance", "0.5", "--json")
-    assert err == ""
+    # Where kernels are compiled for the first time, that is all that is said.
+    assert all("compiling" in line for line in err.splitlines())
     found = json.loads(out)
     tables = [open_table(folder) for folder in folders]
     sets = sample_tables(tables, 200, Passes(), seed=0)
