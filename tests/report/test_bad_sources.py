@@ -13,6 +13,8 @@ from sag_vicreg.cli import app
 from sag_vicreg.errors import InputError
 from sag_vicreg.report import build_report
 
+pytestmark = pytest.mark.usefixtures("quick_maps")
+
 
 def foreign(tmp_path: Path) -> list[Path]:
     (tmp_path / "notes.txt").write_text("mine")
