@@ -39,7 +39,7 @@ _INDEX = re.compile(r"|Unnamed: 0(\.[0-9]+)*|__index_level_[0-9]+__")
 # What a data frame's lists become in a CSV file.
 _LIST_IN_TEXT = re.compile(r"\[\s*[-+.0-9]")
 MOST_CHARACTERS = 4096
-"""Of an id or a label: NumPy gives every row the room of the longest."""
+"""Of an id or a label: NumPy gives every row as much space as the longest."""
 
 
 def from_table(table: "pa.Table", names: ColumnNames) -> Columns:
