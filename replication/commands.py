@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from replication.contenders import CONTENDERS, SCREENED, SEEDS
+from replication.contenders import SCREENED, SEEDS, TRAINABLE
 from replication.page import read_page
 from replication.places import RESULTS, Places
 from replication.replicate import replicate, stage_target
@@ -84,7 +84,7 @@ def _add_study(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "contenders",
         nargs="*",
-        help=f"of {', '.join(CONTENDERS)}; all that are screened by default",
+        help=f"of {', '.join(TRAINABLE)}; all that are screened by default",
     )
     _add_common(parser, out="study")
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
@@ -117,9 +117,9 @@ def _stages(given: argparse.Namespace) -> bool:
 
 
 def _study(given: argparse.Namespace) -> bool:
-    names = given.contenders or SCREENED
+    names = given.contenders or [name for name in SCREENED if name in TRAINABLE]
     for name in names:
-        check_name("contender", name, CONTENDERS)
+        check_name("contender", name, TRAINABLE)
     study = Study(_campaign(given, WorkerPool(given.jobs)), Places(given.published))
     if given.publish:
         read_page(study.places.page("study"), BEGIN)

@@ -13,7 +13,7 @@ from replication.contenders import (
     SCREENED,
     SEEDS,
     Contender,
-    plan,
+    screened_keys,
 )
 from replication.findings import PAPERS_SCORES
 from replication.stages import STEPS
@@ -88,10 +88,10 @@ def seed_scores(
 ) -> SeedScores | Missing:
     """Read one seed of a contender, or say what is missing of it."""
     try:
-        planned = plan(name, seed, results, steps=steps)
+        keys = screened_keys(name, seed, results, steps=steps)
     except InputError:
         return Missing("learning-rate search")
-    found = [results.get(e.key) for e in planned.evaluations()]
+    found = [results.get(key) for key in keys]
     done = [result for result in found if result is not None]
     failure = next((result.failure for result in done if result.failure), None)
     if failure is not None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from replication import stages
-from replication.contenders import SCREENED, SEEDS, plan, trials
+from replication.contenders import SCREENED, SEEDS, TRAINABLE, plan, trials
 from replication.places import Places
 from replication.publishing import publish_embeddings, publish_results
 from replication.references import complete_points, read_points
@@ -76,7 +76,7 @@ def embedded(results: Mapping[str, Result]) -> list[Result]:
     the test images, of as many seeds as tables 1 and 2 have; of points of VICReg's curve none.
     """
     screened = []
-    for name in SCREENED:
+    for name in (name for name in SCREENED if name in TRAINABLE):
         with suppress(InputError):  # its search is unfinished, so it has no results either
             screened += [plan(name, seed, results).structure.key for seed in SEEDS]
     found = [results[key] for key in screened if key in results]

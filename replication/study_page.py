@@ -129,7 +129,7 @@ def _called_better(verdict: Verdict) -> str:
 
 
 def _titles(rows: Iterable[Standing]) -> str:
-    return ", ".join(row.contender.title for row in rows)
+    return "; ".join(row.contender.title for row in rows)
 
 
 def _reference_table(references: Sequence[ReferencePoint]) -> str:

@@ -1,10 +1,11 @@
 """Made-up results of the study: a contender's search and the measures of one seed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from made_results import FIVE, result_of
-from replication.contenders import plan, trials
+from replication.contenders import CONTENDERS, plan, trials
 from sag_vicreg.artifacts import Result
+from sag_vicreg.recipes.method_sections import WalkSettings
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,8 @@ class Scores:
 
 
 def finish_search(name: str, results: dict[str, Result]) -> None:
-    """Finish a contender's learning-rate search; 1.3 wins."""
+    """Finish a contender's learning-rate search, of a rejected row VICReg's; 1.3 wins."""
+    name = "vicreg" if CONTENDERS[name].screened else name
     for trial in trials(name):
         won = trial.recipes[0].optimizer.base_lr == 1.3
         results[trial.key] = result_of(trial, {"knn.level4": 0.3 if won else 0.2})
@@ -32,15 +34,30 @@ def finish(
     test: bool = False,
 ) -> None:
     """Finish one seed of a contender; a text is why its training stopped itself."""
-    for planned in plan(name, seed, results, steps=steps).evaluations(test=test):
+    # Of a rejected row nothing can be planned: its results are VICReg's at other addresses.
+    rejected = CONTENDERS[name].screened
+    planned = plan("vicreg" if rejected else name, seed, results, steps=steps)
+    evaluations = planned.evaluations(test=test)
+    keys = rejected.get(seed) or [each.key for each in evaluations]
+    for key, each in zip(keys, evaluations, strict=True):
         if isinstance(scores, str):
-            results[planned.key] = result_of(planned, {}, failure=scores)
-        elif planned.kind == "structure":
+            made = result_of(each, {}, failure=scores)
+        elif each.kind == "structure":
             forest = scores.forest
             ends = {"spearman": 0.0, "low": -0.1, "high": 0.1}
             grown = {} if forest is None else {f"forest.{k}": forest + v for k, v in ends.items()}
-            results[planned.key] = result_of(planned, dict.fromkeys(FIVE, 0.3) | grown)
+            made = result_of(each, dict.fromkeys(FIVE, 0.3) | grown)
         else:
             accuracy = scores.knn / 100
             by_level = {f"{m}.level{i}": accuracy for m in ("knn", "probe") for i in (1, 2, 3, 4)}
-            results[planned.key] = result_of(planned, by_level)
+            made = result_of(each, by_level)
+        results[key] = replace(made, key=key)
+
+
+def takes_a_rejected_reading(result: Result) -> bool:
+    """The package cannot build its recipe any more."""
+    return any(
+        model["method"].get(key, plain) != plain
+        for model in result.models
+        for key, plain in WalkSettings.rejected.items()
+    )

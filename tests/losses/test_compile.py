@@ -15,8 +15,6 @@ LOSSES: dict[str, tuple[TwoViewLoss, dict[str, Any]]] = {
     "sag-vicreg": (SAGVICRegLoss(k=5), DRAWN),
     "own view": (SAGVICRegLoss(k=5, around="own_view", scale_over="neighbors"), DRAWN),
     "literal": (SAGVICRegLoss(k=5, around="view", scale_over="batch"), DRAWN),
-    "stays": (SAGVICRegLoss(k=3, around="view", stay_home=True), DRAWN),
-    "crossed": (SAGVICRegLoss(k=3, crossed=True), DRAWN),
     "given pairs": (SAGVICRegLoss(), {"pairs": Pairs(torch.arange(24).flip(0), torch.ones(24))}),
     "barlow-twins": (BarlowTwinsLoss(pairing=RandomWalkPairing()), DRAWN),
     "nt-xent": (NTXentLoss(pairing=RandomWalkPairing()), DRAWN),

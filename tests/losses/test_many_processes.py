@@ -22,13 +22,7 @@ LOSSES = {
     "vicreg": VICRegLoss,
     "sag-vicreg": SAGVICRegLoss,
     "literal": lambda: SAGVICRegLoss(around="view", scale_over="batch"),
-    "crossed": lambda: SAGVICRegLoss(
-        around="view", scale_over="batch", crossed=True, walk_share=0.8
-    ),
-    "stay-home": lambda: SAGVICRegLoss(around="view", scale_over="batch", stay_home=True),
     "memory": lambda: SAGVICRegLoss(around="own_view", memory=20),
-    "features": SAGVICRegLoss,
-    "random": lambda: SAGVICRegLoss(partners="random"),
     "nt-xent": lambda: NTXentLoss(pairing=RandomWalkPairing()),
     "barlow-twins": lambda: BarlowTwinsLoss(pairing=RandomWalkPairing()),
 }
@@ -59,8 +53,7 @@ class Case:
         if self.fix == "generator":
             return {"generator": generator}
         if self.fix == "uniforms":
-            shape = (2, n) if self.loss == "crossed" else (n,)
-            return {"uniforms": torch.rand(shape, generator=generator)}
+            return {"uniforms": torch.rand(n, generator=generator)}
         indices = torch.randint(n, (n,), generator=generator)
         return {"pairs": Pairs(indices, torch.rand(n, generator=generator))}
 
@@ -87,8 +80,7 @@ def run(case: Case, network: nn.Module, x: Tensor, x_prime: Tensor, n: int) -> d
     z = network(torch.cat((x, x_prime)).to(case.dtype))
     if case.loss == "memory":
         loss(2 * z[: len(x)].detach(), 1 - z[len(x) :].detach(), **case.draw(n))
-    features = (x, x_prime) if case.loss == "features" else None
-    terms = loss(z[: len(x)], z[len(x) :], features=features, **case.draw(n))
+    terms = loss(z[: len(x)], z[len(x) :], **case.draw(n))
     network.zero_grad()
     terms.total.backward()
     found = {"total": terms.total.detach(), **{k: v.detach() for k, v in terms.parts.items()}}

@@ -131,31 +131,11 @@ def test_sag_goes_in_front_of_the_other_methods(name: str) -> None:
     assert walked(views(), moment(step=9)).parts["nontrivial"] > 0
 
 
-def test_the_walk_grows_from_its_start_to_its_share() -> None:
-    growing = smoke("sag-vicreg", "method.walk_after=0.2", "method.walk_ramp=0.7")
-    left = [
-        float(growing(views(n=64), moment(step=step, n=64)).parts["nontrivial"])
-        for step in (1, 2, 4, 9)
-    ]
+def test_the_walk_starts_once_so_much_of_training_is_done() -> None:
+    late = smoke("sag-vicreg", "method.walk_after=0.2")
+    left = [float(late(views(), moment(step=step)).parts["nontrivial"]) for step in (0, 1, 2, 9)]
     assert left[:2] == [0, 0]
-    assert 0 < left[2] < left[3]
-
-
-def test_neighbours_are_searched_in_the_representation_where_the_recipe_says_so() -> None:
-    methods = {
-        where: smoke("sag-vicreg", "method.walk_after=0", f"method.neighbors_in={where}")
-        for where in ("embedding", "representation")
-    }
-    walked = {where: method(views(), moment()).walked for where, method in methods.items()}
-    pairing = methods["embedding"].loss.pairing  # type: ignore[union-attr]
-    z, z_prime = (methods["embedding"].head(methods["embedding"].backbone(v)) for v in views())  # type: ignore[operator]
-    h, h_prime = (methods["embedding"].backbone(v) for v in views())
-    for where, features in (("embedding", None), ("representation", (h, h_prime))):
-        expected = pairing(z, z_prime, features=features, generator=moment().generator("walk"))  # type: ignore[operator]
-        found = walked[where]
-        assert found is not None
-        assert torch.equal(found.indices, expected.indices)
-    assert not torch.equal(walked["embedding"].indices, walked["representation"].indices)  # type: ignore[union-attr]
+    assert min(left[2:]) > 0
 
 
 def test_the_expander_is_the_official_one() -> None:

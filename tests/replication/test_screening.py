@@ -9,7 +9,7 @@ from scipy import stats
 
 from made_study import Scores, finish, finish_search
 from replication.confirmation import Difference, differences
-from replication.contenders import SCREENED
+from replication.contenders import CONTENDERS, SCREENED
 from replication.curve import Curve, Point, gain, vicreg_curves
 from replication.page import END
 from replication.references import (
@@ -40,6 +40,8 @@ SCREENING = {
     "stay-home": Scores(knn=20.0, forest=0.7),
     "memory": Scores(knn=20.0, forest=0.6),
 }
+
+MEMORY = CONTENDERS["memory"].title
 
 
 @pytest.fixture(scope="module")
@@ -101,9 +103,9 @@ def test_unfinished_rows_are_listed_and_the_rule_is_provisional() -> None:
     assert len(verdict.unfinished) == len(SCREENED)
     page = generated_part(results, [])
     assert "| around the own view (**unfinished**: seed 11) | 20.50 | 0.800 |" in page
-    assert "| crossed (**unfinished**: learning-rate search) | — |" in page
+    assert f"| {MEMORY} (**unfinished**: learning-rate search) | — |" in page
     assert "Provisional, from seed 10: 0 of 9 rows are finished." in page
-    assert "waits for control: VICReg, invariance scaled, control: random partners." in page
+    assert "waits for control: VICReg, invariance scaled; control: random partners." in page
 
 
 def test_without_vicreg_the_rule_says_nothing() -> None:
@@ -180,10 +182,10 @@ def test_vicregs_curves_are_made_of_what_is_finished() -> None:
 def test_differences_are_paired_by_seed_with_students_interval() -> None:
     results: dict[str, Result] = {}
     gains = {0: 0.03, 1: 0.05, 2: 0.04}
-    for name in ("vicreg", "crossed"):
+    for name in ("vicreg", "memory"):
         finish_search(name, results)
         for seed, more in gains.items():
-            added = more if name == "crossed" else 0.0
+            added = more if name == "memory" else 0.0
             scores = Scores(knn=20.0 - 100 * added, forest=0.7 + 0.1 * seed + added)
             finish(name, seed, scores, results, steps=3000, test=True)
     found = {d.score: d for d in differences(results) if d.steps == 3000}
@@ -196,8 +198,8 @@ def test_differences_are_paired_by_seed_with_students_interval() -> None:
     assert found["knn.level4"].mean == pytest.approx(-4)
     assert found["lca.pearson"].verdict == "undecided"
     page = generated_part(results, [])
-    assert "| crossed | Forest Spearman | 3 | +0.040 | +0.015 to +0.065 | above |" in page
-    assert "| crossed | k-NN level 4 | 3 | -4.00 |" in page
+    assert f"| {MEMORY} | Forest Spearman | 3 | +0.040 | +0.015 to +0.065 | above |" in page
+    assert f"| {MEMORY} | k-NN level 4 | 3 | -4.00 |" in page
     assert "**10,000 steps: unfinished**" in page
 
 
@@ -206,7 +208,7 @@ def test_differences_are_paired_by_seed_with_students_interval() -> None:
     [({0: 0.5}, "undecided"), ({0: 0.1, 1: -0.1}, "undecided"), ({0: 0.1, 1: 0.1}, "above")],
 )
 def test_one_seed_decides_nothing(by_seed: dict[int, float], verdict: str) -> None:
-    assert Difference("crossed", 3000, "forest.spearman", by_seed).verdict == verdict
+    assert Difference("memory", 3000, "forest.spearman", by_seed).verdict == verdict
 
 
 def test_the_page_is_rewritten_between_its_markers(

@@ -83,7 +83,6 @@ class Group:
     [
         ("sag-vicreg", "{}"),
         ("sag-vicreg", "{around: own_view, memory: 60}"),
-        ("sag-vicreg", "{crossed: true, neighbors_in: representation, walk_share: 0.8}"),
         ("simclr", "{pairing: random_walk}"),
     ],
 )

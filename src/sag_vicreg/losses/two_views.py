@@ -59,21 +59,19 @@ class TwoViewLoss(nn.Module, ABC):
         generator: torch.Generator | None = None,
         pairs: Pairs | None = None,
         uniforms: Tensor | None = None,
-        features: tuple[Tensor, Tensor] | None = None,
         progress: float | None = None,
     ) -> LossTerms:
         """Compare the (n, d) embeddings of two views.
 
-        ``progress`` says how far training is, ``features`` where neighbours are searched, and
-        ``generator``, ``uniforms`` and ``pairs`` fix the draw, as in
-        :class:`~sag_vicreg.pairing.RandomWalkPairing`; a loss without one draws nothing.
+        ``progress`` says how far training is, and ``generator``, ``uniforms`` and ``pairs`` fix
+        the draw, as in :class:`~sag_vicreg.pairing.RandomWalkPairing`; a loss without one draws
+        nothing.
         """
         if self.pairing is not None:
             walked: WalkedViews = self.pairing(
                 z,
                 z_prime,
                 progress=progress,
-                features=features,
                 generator=generator,
                 uniforms=uniforms,
                 pairs=pairs,

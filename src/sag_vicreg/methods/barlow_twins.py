@@ -7,7 +7,7 @@ from torch import nn
 
 from sag_vicreg.losses import BarlowTwinsLoss
 from sag_vicreg.methods.heads import expander as make_expander
-from sag_vicreg.methods.two_views import NeighborsIn, TwoViewMethod, peer_pairing
+from sag_vicreg.methods.two_views import TwoViewMethod, peer_pairing
 
 
 class BarlowTwins(TwoViewMethod):
@@ -25,9 +25,8 @@ class BarlowTwins(TwoViewMethod):
         expander: Sequence[int],
         redundancy_weight: float,
         pairing: str,
-        neighbors_in: NeighborsIn,
         **walk: Any,
     ) -> Self:
         """Build expander and loss; ``walk`` are options of ``RandomWalkPairing``."""
         loss = BarlowTwinsLoss(redundancy=redundancy_weight, pairing=peer_pairing(pairing, walk))
-        return cls(backbone, make_expander(n_features, expander), loss, neighbors_in=neighbors_in)
+        return cls(backbone, make_expander(n_features, expander), loss)

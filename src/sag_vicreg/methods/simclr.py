@@ -7,7 +7,7 @@ from torch import nn
 
 from sag_vicreg.losses import NTXentLoss
 from sag_vicreg.methods.heads import projector
-from sag_vicreg.methods.two_views import NeighborsIn, TwoViewMethod, peer_pairing
+from sag_vicreg.methods.two_views import TwoViewMethod, peer_pairing
 
 
 class SimCLR(TwoViewMethod):
@@ -22,9 +22,8 @@ class SimCLR(TwoViewMethod):
         head: Sequence[int],
         temperature: float,
         pairing: str,
-        neighbors_in: NeighborsIn,
         **walk: Any,
     ) -> Self:
         """Build head and loss; ``walk`` are options of ``RandomWalkPairing``."""
         loss = NTXentLoss(temperature=temperature, pairing=peer_pairing(pairing, walk))
-        return cls(backbone, projector(n_features, head), loss, neighbors_in=neighbors_in)
+        return cls(backbone, projector(n_features, head), loss)

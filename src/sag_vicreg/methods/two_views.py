@@ -1,7 +1,7 @@
 """Methods of two views: backbone and head, then a loss between each row and its partner."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -9,8 +9,6 @@ from sag_vicreg.losses import LossTerms, TwoViewLoss
 from sag_vicreg.methods.base import Method
 from sag_vicreg.methods.moment import Moment
 from sag_vicreg.pairing import RandomWalkPairing
-
-NeighborsIn = Literal["embedding", "representation"]
 
 
 class TwoViewMethod(Method):
@@ -24,33 +22,21 @@ class TwoViewMethod(Method):
         From the representation to the embedding the loss sees.
     loss
         Between each row and its partner; without a pairing nothing ever walks.
-    neighbors_in : {"embedding", "representation"}
-        Where the pairing searches neighbours.
     """
 
-    def __init__(
-        self,
-        backbone: nn.Module,
-        head: nn.Module,
-        loss: TwoViewLoss,
-        *,
-        neighbors_in: NeighborsIn = "embedding",
-    ) -> None:
+    def __init__(self, backbone: nn.Module, head: nn.Module, loss: TwoViewLoss) -> None:
         super().__init__(backbone)
         self.head = head
         self.loss = loss
-        self.neighbors_in = neighbors_in
 
     def forward(self, views: Sequence[Tensor], moment: Moment) -> LossTerms:
         """Compare each row with its partner."""
         # Each view with the batch statistics of its own.
         h, h_prime = (self.backbone(view) for view in views)
-        z, z_prime = self.head(h), self.head(h_prime)
         terms: LossTerms = self.loss(
-            z,
-            z_prime,
+            self.head(h),
+            self.head(h_prime),
             progress=moment.progress,
-            features=(h, h_prime) if self.neighbors_in == "representation" else None,
             generator=moment.generator("walk"),
         )
         return terms

@@ -7,7 +7,7 @@ from torch import nn
 
 from sag_vicreg.losses import SAGVICRegLoss, VICRegLoss
 from sag_vicreg.methods.heads import expander as make_expander
-from sag_vicreg.methods.two_views import NeighborsIn, TwoViewMethod
+from sag_vicreg.methods.two_views import TwoViewMethod
 
 
 class VICReg(TwoViewMethod):
@@ -25,7 +25,6 @@ class VICReg(TwoViewMethod):
         invariance_weight: float,
         variance_weight: float,
         covariance_weight: float,
-        neighbors_in: NeighborsIn = "embedding",
         **walk: Any,
     ) -> Self:
         """Build expander and loss; ``walk`` are options of SAG-VICReg's ``RandomWalkPairing``."""
@@ -35,7 +34,7 @@ class VICReg(TwoViewMethod):
             covariance=covariance_weight,
             **walk,
         )
-        return cls(backbone, make_expander(n_features, expander), loss, neighbors_in=neighbors_in)
+        return cls(backbone, make_expander(n_features, expander), loss)
 
 
 class SAGVICReg(VICReg):

@@ -13,7 +13,7 @@ from sag_vicreg.distributed import GlobalViews, check_finite, gather_rows, gathe
 from sag_vicreg.errors import InputError
 from sag_vicreg.pairing.affinity import Affinity, affinity_to, check_kernel
 from sag_vicreg.pairing.memory import Memory
-from sag_vicreg.walk_options import Around, Partners, ScaleOver, check_walk
+from sag_vicreg.walk_options import Around, ScaleOver
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,17 +83,6 @@ def random_walk(
     )
 
 
-def random_partners(own: Tensor, n: int, *, weight: float, uniforms: Tensor) -> Pairs:
-    """Give rows ``own`` any other of n rows as a partner, each as likely: what a walk must beat."""
-    others = (uniforms * (n - 1)).long().clamp_max(n - 2)
-    return Pairs(others + (others >= own), torch.full_like(uniforms, weight))
-
-
-def stay(pairs: Pairs, own: Tensor, at_home: Tensor) -> Pairs:
-    """Give the rows ``at_home`` their own view instead, with weight 1."""
-    return Pairs(torch.where(at_home, own, pairs.indices), pairs.weights.masked_fill(at_home, 1.0))
-
-
 @dataclass(frozen=True, eq=False)
 class WalkedViews(Pairs):
     """A batch with the walk's partners: ``z[i]`` goes with ``z_partner[i]``, weighted.
@@ -101,9 +90,9 @@ class WalkedViews(Pairs):
     Attributes
     ----------
     z, z_partner : (n, d) float32 or float64
-        ``z_partner = z_prime[indices]``, the paper's ``z''``; crossed, ``z`` is the other view's
-        and ``z_partner = z[indices]``. Gradients flow through both, but not through rows of the
-        memory. With several processes these are the rows of all of them, the same on each.
+        ``z_partner = z_prime[indices]``, the paper's ``z''``. Gradients flow through both, but not
+        through rows of the memory. With several processes these are the rows of all of them, the
+        same on each.
     z_spread : (n, d)
         The side that a loss holds apart beside ``z``: ``z_partner``, with a memory ``z_prime``.
     views : GlobalViews
@@ -140,21 +129,12 @@ class RandomWalkPairing(nn.Module):
         As in :func:`~sag_vicreg.pairing.neighbor_affinity`, but by default around the own view and
         scaled over its neighbours: so the own view is always a candidate, and nothing is lost of
         VICReg's hold on it. ``around="view", scale_over="batch"`` is the paper's literal reading.
-    stay_home : bool
-        A row whose own view is not its nearest keeps its own view, with weight 1.
-    crossed : bool
-        Once ``j`` is drawn, pull the other two views: ``z'_i`` and ``z_j``.
     memory : int
         So many embeddings ``z'`` of earlier batches are candidates too, without gradient. Batches
         are remembered in training mode only.
-    walk_after, walk_ramp : float
-        Share of training on own views alone before anybody walks, and share of it over which
-        ``walk_share`` is then reached from 0. Where one is not 0, every call names its
-        ``progress``.
-    walk_share : float
-        Probability with which a row walks; else it keeps its own view, with weight 1.
-    partners : {"walk", "random"}
-        ``random``: any other row, each as likely, with weight ``partner_weight``. A control.
+    walk_after : float
+        Share of training on own views alone before anybody walks. Where it is not 0, every call
+        names its ``progress``.
 
     Examples
     --------
@@ -172,40 +152,21 @@ class RandomWalkPairing(nn.Module):
         percentile: float = 20.0,
         scale_over: ScaleOver = "neighbors",
         around: Around = "own_view",
-        stay_home: bool = False,
-        crossed: bool = False,
         memory: int = 0,
         walk_after: float = 0.0,
-        walk_ramp: float = 0.0,
-        walk_share: float = 1.0,
-        partners: Partners = "walk",
-        partner_weight: float = 1.0,
     ) -> None:
         super().__init__()
         check_kernel(k=k, percentile=percentile, scale_over=scale_over, around=around)
-        check_walk(
-            around=around,
-            stay_home=stay_home,
-            crossed=crossed,
-            memory=memory,
-            walk_after=walk_after,
-            walk_ramp=walk_ramp,
-            walk_share=walk_share,
-            partners=partners,
-            partner_weight=partner_weight,
-        )
+        if not 0 <= walk_after <= 1:
+            raise InputError(f"walk_after is {walk_after}: it is a share, 0 to 1")
+        if memory < 0:
+            raise InputError(f"memory is {memory}: 0 is none, else so many rows are kept")
         self.k = k
         self.percentile = percentile
         self.scale_over: ScaleOver = scale_over
         self.around: Around = around
-        self.stay_home = stay_home
-        self.crossed = crossed
         self.memory = Memory(memory) if memory else None
         self.walk_after = walk_after
-        self.walk_ramp = walk_ramp
-        self.walk_share = walk_share
-        self.partners: Partners = partners
-        self.partner_weight = partner_weight
 
     def forward(
         self,
@@ -213,7 +174,6 @@ class RandomWalkPairing(nn.Module):
         z_prime: Tensor,
         *,
         progress: float | None = None,
-        features: tuple[Tensor, Tensor] | None = None,
         generator: torch.Generator | None = None,
         uniforms: Tensor | None = None,
         pairs: Pairs | None = None,
@@ -225,102 +185,58 @@ class RandomWalkPairing(nn.Module):
         z, z_prime : (n_local, d) floating point
             The views' embeddings on this process.
         progress : float, optional
-            Share of training that is done, for ``walk_after`` and ``walk_ramp``.
-        features : two (n_local, f) floating point, optional
-            Search neighbours in these rows, as the backbone's output, instead of ``z``.
+            Share of training that is done, for ``walk_after``.
         generator : torch.Generator, optional
             Uniforms are drawn for the whole batch and each process uses those of its own rows:
             generators seeded alike on all processes give the same pairs for any number of them.
         uniforms : (n,) floating point, optional
-            The uniform numbers of the whole batch themselves, in [0, 1). Where the share that walks
-            is below 1, (2, n): a row walks if its second number is below it.
+            The uniform numbers of the whole batch themselves, in [0, 1).
         pairs : Pairs, optional
             Pairs of the whole batch, used as they are; nothing is drawn.
         """
         views = gather_views(z, z_prime)
-        search_sees_all = self.partners == "walk" and self.around == "view" and features is None
-        if pairs is not None or len(views.sizes) > 1 or not search_sees_all:
+        if pairs is not None or len(views.sizes) > 1 or self.around == "own_view":
             # The search refuses broken rows at no cost, but sees this process's alone, and around
             # the own view one side of them; processes must refuse a broken one together.
             check_finite(views.z, views.z_prime)
         candidates = views.z_prime if self.memory is None else self.memory.behind(views.z_prime)
         if pairs is None:
-            share = self.share_at(progress)
-            if share is None:
+            if not self.walks_at(progress):
                 return WalkedViews.at_home(views)
-            pairs = self._draw(views, candidates, features, generator, uniforms, share)
+            pairs = self._draw(views, candidates, generator, uniforms)
         else:
             check_pairs(pairs, len(views.z), len(candidates))
             pairs = Pairs(pairs.indices.to(views.z.device), pairs.weights.to(views.z))
         if self.memory is not None and self.training:
             self.memory.push(views.z_prime)
-        z, others = (views.z_prime, views.z) if self.crossed else (views.z, candidates)
-        z_partner = others.index_select(0, pairs.indices)
+        z_partner = candidates.index_select(0, pairs.indices)
         z_spread = z_partner if self.memory is None else views.z_prime
-        return WalkedViews(pairs.indices, pairs.weights, z, z_partner, z_spread, views)
+        return WalkedViews(pairs.indices, pairs.weights, views.z, z_partner, z_spread, views)
 
-    def share_at(self, progress: float | None) -> float | None:
-        """Return the probability with which a row walks; None before anybody does.
+    def walks_at(self, progress: float | None) -> bool:
+        """Say whether rows walk once ``progress`` of training is done.
 
         This is where walk or not is decided, for every loss and method.
         """
-        if progress is None:
-            if self.walk_after or self.walk_ramp:
-                raise InputError(
-                    "walk_after and walk_ramp depend on how far training is: "
-                    "pass progress, the share of it that is done"
-                )
-            return self.walk_share
-        since = progress - self.walk_after
-        if since < 0:
-            return None
-        return self.walk_share * (min(since / self.walk_ramp, 1.0) if self.walk_ramp else 1.0)
+        if progress is None and self.walk_after:
+            raise InputError(
+                "walk_after depends on how far training is: pass progress, the share that is done"
+            )
+        return progress is None or progress >= self.walk_after
 
     @torch.no_grad()
     def _draw(
         self,
         views: GlobalViews,
         candidates: Tensor,
-        features: tuple[Tensor, Tensor] | None,
         generator: torch.Generator | None,
         uniforms: Tensor | None,
-        share: float,
     ) -> Pairs:
         n, device = len(views.z), views.z.device
-        some_stay = share < 1
         if uniforms is None:
-            numbers = [
-                draw_uniforms(n, generator=generator, device=device) for _ in range(1 + some_stay)
-            ]
+            uniforms = draw_uniforms(n, generator=generator, device=device)
         else:
-            check_uniforms(uniforms, *((2, n) if some_stay else (n,)))
-            numbers = list(uniforms.reshape(-1, n).to(device))
-        numbers = [each[views.own] for each in numbers]
-        own = torch.arange(n, device=device)[views.own]
-        if self.partners == "random":
-            drawn = random_partners(own, n, weight=self.partner_weight, uniforms=numbers[0])
-        else:
-            drawn = self._walk(views, candidates, features, own, numbers[0])
-        if some_stay:
-            drawn = stay(drawn, own, numbers[1] >= share)
-        return Pairs(
-            gather_rows(drawn.indices, views.sizes),
-            gather_rows(drawn.weights.to(views.z.dtype), views.sizes),
-        )
-
-    def _walk(
-        self,
-        views: GlobalViews,
-        candidates: Tensor,
-        features: tuple[Tensor, Tensor] | None,
-        own: Tensor,
-        uniforms: Tensor,
-    ) -> Pairs:
-        if features is not None:
-            if self.memory is not None:
-                raise InputError("a memory holds embeddings, not features: search without features")
-            views = gather_views(*(each.detach() for each in features))
-            candidates = views.z_prime
+            check_uniforms(uniforms, n)
         at_own_view = self.around == "own_view"
         affinity = affinity_to(
             candidates,
@@ -328,14 +244,17 @@ class RandomWalkPairing(nn.Module):
             k=self.k,
             percentile=self.percentile,
             scale_over=self.scale_over,
-            own=own if at_own_view else None,
+            own=torch.arange(n, device=device)[views.own] if at_own_view else None,
         )
-        drawn = random_walk(affinity, uniforms=uniforms)
-        return stay(drawn, own, affinity.indices[:, 0] != own) if self.stay_home else drawn
+        drawn = random_walk(affinity, uniforms=uniforms.to(device)[views.own])
+        return Pairs(
+            gather_rows(drawn.indices, views.sizes),
+            gather_rows(drawn.weights.to(views.z.dtype), views.sizes),
+        )
 
     def extra_repr(self) -> str:
         """Show the options where a model is printed."""
-        shown = ("k", "percentile", "scale_over", "around", "stay_home", "crossed", "walk_share")
+        shown = ("k", "percentile", "scale_over", "around", "walk_after")
         return ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
 
 
@@ -345,14 +264,12 @@ def draw_uniforms(n: int, *, generator: torch.Generator | None, device: torch.de
     return torch.rand(n, generator=generator, device=source).to(device)
 
 
-def check_uniforms(uniforms: Tensor, *shape: int) -> None:
-    """Refuse uniforms that are not so many numbers in [0, 1)."""
+def check_uniforms(uniforms: Tensor, n: int) -> None:
+    """Refuse uniforms that are not n numbers in [0, 1)."""
     if not uniforms.is_floating_point():
         raise TypeError(f"uniforms are {uniforms.dtype}: they must be floating point")
-    if uniforms.shape != shape:
-        raise InputError(
-            f"uniforms have shape {tuple(uniforms.shape)}: {shape[-1]} rows need {shape}"
-        )
+    if uniforms.shape != (n,):
+        raise InputError(f"uniforms have shape {tuple(uniforms.shape)}: {n} rows need {(n,)}")
     # Under torch.compile values cannot be looked at.
     if not torch.compiler.is_compiling() and not bool(((uniforms >= 0) & (uniforms < 1)).all()):
         raise InputError(

@@ -4,7 +4,7 @@ A section's keys are the numbers of its paper.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, cast, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast, get_args
 
 from pydantic import (
     BaseModel,
@@ -18,7 +18,7 @@ from pydantic import (
 from pydantic import ValidatorFunctionWrapHandler as Handler
 
 from sag_vicreg.plugins import Plugins
-from sag_vicreg.walk_options import Around, Partners, ScaleOver, WalkOptions, check_walk
+from sag_vicreg.walk_options import Around, ScaleOver, WalkOptions
 
 Positive = Annotated[int, Field(gt=0)]
 PositiveFloat = Annotated[float, Field(gt=0)]
@@ -96,47 +96,37 @@ class WalkSettings(MethodSettings):
     """
 
     # Newer than published results: at these defaults they change nothing, nor a recipe's digest.
-    newer: ClassVar[tuple[str, ...]] = (
-        "around",
-        "stay_home",
-        "crossed",
-        "memory",
-        "neighbors_in",
-        "walk_share",
-        "walk_ramp",
-        "partners",
-        "partner_weight",
-    )
+    newer: ClassVar[tuple[str, ...]] = ("around", "memory")
+    # Readings that the study of the walk tried and rejected, and what recipes of its time say of
+    # them where they took none.
+    rejected: ClassVar[dict[str, Any]] = {
+        "stay_home": False,
+        "crossed": False,
+        "neighbors_in": "embedding",
+        "walk_ramp": 0,
+        "walk_share": 1,
+        "partners": "walk",
+        "partner_weight": 1,
+    }
 
     k: Positive = 5
     percentile: Annotated[float, Field(ge=0, le=100)] = 20.0
     scale_over: ScaleOver = "batch"
     around: Around = "view"  # whose neighbours: z_i's or its own view's
-    stay_home: bool = False  # a row whose own view is not its nearest keeps it
-    crossed: bool = False  # the other two views are pulled
     memory: Annotated[int, Field(ge=0)] = 0  # embeddings of earlier batches as candidates
-    neighbors_in: Literal["embedding", "representation"] = "embedding"
     walk_after: Share = 0.0  # share of training on plain pairs before the walk starts
-    walk_ramp: Share = 0.0  # share of training over which walk_share is reached from 0
-    walk_share: Share = 1.0  # probability with which a row walks
-    partners: Partners = "walk"  # random: a control
-    partner_weight: Share = 1.0  # of random partners
 
-    @model_validator(mode="after")
-    def _walk_together(self) -> Self:
-        try:
-            check_walk(**self.options())
-        except ValueError as error:
-            raise ValueError(f"method.{error}") from None
-        if self.neighbors_in == "representation":
-            if self.memory:
+    @model_validator(mode="before")
+    @classmethod
+    def _without_rejected(cls, content: Any) -> Any:
+        if not isinstance(content, dict):
+            return content
+        for key in cls.rejected.keys() & content.keys():
+            if content[key] != cls.rejected[key]:
                 raise ValueError(
-                    "method.memory keeps embeddings: it does not go with neighbors_in "
-                    "representation"
+                    f"method.{key} is no longer there: the study of the walk rejected it"
                 )
-            if self.partners == "random":
-                raise ValueError("method.partners random has no neighbours: leave neighbors_in out")
-        return self
+        return {key: value for key, value in content.items() if key not in cls.rejected}
 
     def addressed(self) -> dict[str, Any]:
         """Leave out keys that came later and say what was done before there were any."""

@@ -39,15 +39,9 @@ def walk_pairs(run: Run, title: str, *, count: int = 5, seed: int = 0) -> ImageP
     images = data.batch(rows)
     views = recipe_views(recipe)(images, generator=generator)
     with torch.inference_mode():
-        h, h_prime = (method.backbone(view) for view in views)
-        z, z_prime = method.head(h), method.head(h_prime)
-        walked = RandomWalkPairing(walk.k, **walk.options())(
-            z,
-            z_prime,
-            progress=1.0,
-            features=(h, h_prime) if walk.neighbors_in == "representation" else None,
-            generator=generator,
-        )
+        z, z_prime = (method.head(method.backbone(view)) for view in views)
+        pairing = RandomWalkPairing(walk.k, **walk.options())
+        walked = pairing(z, z_prime, progress=1.0, generator=generator)
         rank = own_view_rank(z, z_prime)
     ends = walked.indices
     left = torch.nonzero(ends != torch.arange(len(ends)))[:, 0]
