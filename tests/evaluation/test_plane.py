@@ -11,7 +11,12 @@ def test_umap_builds_the_same_graph_from_our_neighbours_as_from_its_own() -> Non
     from umap import UMAP
 
     vectors = np.random.default_rng(0).normal(size=(200, 16)).astype(np.float32)
-    options = {"n_neighbors": NEIGHBORS, "metric": "cosine", "init": "pca", "transform_mode": "graph"}
+    options = {
+        "n_neighbors": NEIGHBORS,
+        "metric": "cosine",
+        "init": "pca",
+        "transform_mode": "graph",
+    }
     own = UMAP(**options).fit(vectors).graph_
     ours = UMAP(**options, precomputed_knn=neighbors_and_distances(vectors)).fit(vectors).graph_
     np.testing.assert_allclose(ours.toarray(), own.toarray(), atol=1e-4)
