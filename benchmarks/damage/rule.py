@@ -15,8 +15,8 @@ from benchmarks.damage.planted import (
     tightened_sets,
     truth,
 )
+from sag_vicreg.arrays import Floats
 from sag_vicreg.structure import FOREST_DISTANCES, damage
-from sag_vicreg.structure.arrays import Floats
 
 HARMLESS = "harmless"
 UNRELATED = "unrelated"

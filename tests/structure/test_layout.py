@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import dendrogram as scipy_dendrogram
 
+from sag_vicreg.arrays import inverse
 from sag_vicreg.structure import Tree, dendrogram, entanglement, untangle, ward_tree
-from sag_vicreg.structure.arrays import inverse
 from sag_vicreg.structure.tanglegram import turned
 
 Ints = npt.NDArray[np.int64]

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from sag_vicreg.arrays import Array
 from sag_vicreg.artifacts.columns import IDS, LABELS, ColumnNames, select
 from sag_vicreg.door import check_memory, file_size
 from sag_vicreg.errors import InputError
 
-Array = npt.NDArray[Any]
 Columns = tuple[Array, Array | None, Array | None, Array | None]
 """Vectors, ids, labels, texts."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from sag_vicreg.arrays import Array
 from sag_vicreg.artifacts.arrays import Columns, read_npy, read_npz, read_safetensors
 from sag_vicreg.artifacts.arrow import csv_table, ipc_table, json_lines_table, parquet_table
 from sag_vicreg.artifacts.atomic import atomic_path, check_writable
@@ -23,7 +24,6 @@ from sag_vicreg.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Array = npt.NDArray[Any]
 
 EMBEDDINGS = Kind(
     "a readable file of embeddings",

@@ -13,11 +13,11 @@ from typing import IO, Self
 import numpy as np
 import numpy.typing as npt
 
+from sag_vicreg.arrays import Ints
 from sag_vicreg.artifacts.embedding_tables import EmbeddingTable
 from sag_vicreg.artifacts.id_hashes import Hashes
 from sag_vicreg.errors import InputError
 
-Ints = npt.NDArray[np.int64]
 Records = npt.NDArray[np.void]
 
 # 128 bits of hash: two of a billion ids share them once in 10**20 tables.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sag_vicreg.arrays import Array, Ints
 from sag_vicreg.artifacts.embedding_tables import EmbeddingTable
 from sag_vicreg.artifacts.embeddings import Embeddings, as_floats
 from sag_vicreg.artifacts.id_hashes import Hashes, hash_again, limit_of_first
@@ -15,9 +16,6 @@ from sag_vicreg.artifacts.id_joins import IdPartitions, check_ids
 from sag_vicreg.artifacts.table_files import Piece
 from sag_vicreg.errors import InputError
 from sag_vicreg.passes import Passes
-
-Ints = npt.NDArray[np.int64]
-Vectors = npt.NDArray[Any]
 
 
 def sample_tables(
@@ -102,7 +100,7 @@ def _candidates(
     return ranks[near], piece.start + np.flatnonzero(near), hashes
 
 
-def gather(table: EmbeddingTable, rows: Ints, passes: Passes) -> Vectors:
+def gather(table: EmbeddingTable, rows: Ints, passes: Passes) -> Array:
     """Read some rows of the table in one pass; return them in the order asked for."""
     found = np.empty((len(rows), table.dimensions), table.dtype)
     return _fill(found, rows, table, table.vectors, passes, bar=f"rows of {table.name}")
@@ -113,21 +111,21 @@ def ids_of(table: EmbeddingTable, rows: Ints, passes: Passes) -> npt.NDArray[np.
     return _fill(np.empty(len(rows), np.object_), rows, table, table.ids, passes).astype(np.str_)
 
 
-def labels_of(table: EmbeddingTable, rows: Ints, passes: Passes) -> Vectors:
+def labels_of(table: EmbeddingTable, rows: Ints, passes: Passes) -> Array:
     """Read the labels of some rows in one pass; return them in the order asked for."""
     found = _fill(np.empty(len(rows), np.object_), rows, table, table.labels, passes)
     return np.array(found.tolist())
 
 
 def _fill(
-    found: Vectors,
+    found: Array,
     rows: Ints,
     table: EmbeddingTable,
     read: Callable[[Piece], Iterable[Any]],
     passes: Passes,
     *,
     bar: str | None = None,
-) -> Vectors:
+) -> Array:
     """Put into ``found`` what ``read`` reads of some rows, in the order asked for."""
     ascending = np.argsort(rows)
     wanted = rows[ascending]
@@ -140,7 +138,7 @@ def _fill(
     return found
 
 
-def _take(task: tuple[Piece, Ints], *, read: Callable[[Piece], Iterable[Any]]) -> Vectors:
+def _take(task: tuple[Piece, Ints], *, read: Callable[[Piece], Iterable[Any]]) -> Array:
     """Return some rows of a piece, by their ascending numbers in the whole table."""
     piece, rows = task
     found, start = [], piece.start

@@ -2,11 +2,11 @@
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from sag_vicreg.arrays import Array
 from sag_vicreg.artifacts.arrays import Columns
 from sag_vicreg.artifacts.arrow import (
     has_fractions,
@@ -32,7 +32,6 @@ from sag_vicreg.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Array = npt.NDArray[Any]
 
 # What data frames call an index that has no name.
 _INDEX = re.compile(r"|Unnamed: 0(\.[0-9]+)*|__index_level_[0-9]+__")

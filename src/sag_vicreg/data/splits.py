@@ -3,18 +3,17 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sag_vicreg.arrays import Ints
 from sag_vicreg.errors import InputError, check_name, unknown_name
 
-IntArray = NDArray[np.int64]
 Classes = str | Sequence[str] | Sequence[int]
 
 SPLITS = ("train", "test", "all")
 TRAIN_SHARE = 0.8
 
 
-def class_indices(class_names: Sequence[str], classes: Classes) -> IntArray:
+def class_indices(class_names: Sequence[str], classes: Classes) -> Ints:
     """Look up the indices of the chosen classes, ascending.
 
     Parameters
@@ -43,7 +42,7 @@ def class_indices(class_names: Sequence[str], classes: Classes) -> IntArray:
     return np.unique(np.array(chosen, dtype=np.int64))
 
 
-def seeded_split(labels: IntArray, split: str, *, seed: int = 0) -> IntArray:
+def seeded_split(labels: Ints, split: str, *, seed: int = 0) -> Ints:
     """Select the ``"train"`` 80 percent or the ``"test"`` 20 percent of every class.
 
     For sources without a test set of their own. The two never share an image; a class with one
@@ -59,7 +58,7 @@ def seeded_split(labels: IntArray, split: str, *, seed: int = 0) -> IntArray:
     return np.flatnonzero(rank < n_train if split == "train" else rank >= n_train)
 
 
-def balanced_subset(labels: IntArray, max_images: int | None, *, seed: int = 0) -> IntArray:
+def balanced_subset(labels: Ints, max_images: int | None, *, seed: int = 0) -> Ints:
     """Select at most ``max_images`` images, class sizes as equal as they can be, ascending."""
     if max_images is not None and max_images < 1:
         raise InputError(f"max_images is {max_images}: ask for at least 1")
@@ -71,7 +70,7 @@ def balanced_subset(labels: IntArray, max_images: int | None, *, seed: int = 0) 
     return np.sort(np.lexsort((tie_break, rank))[:max_images])
 
 
-def _rank_within_class(labels: IntArray, seed: int) -> IntArray:
+def _rank_within_class(labels: Ints, seed: int) -> Ints:
     """Place of every image in a random order of its class, 0 for the first."""
     order = np.random.default_rng([seed, 0]).permutation(len(labels))
     by_class = order[np.argsort(labels[order], kind="stable")]

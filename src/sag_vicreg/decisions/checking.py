@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sag_vicreg.arrays import Floats
 from sag_vicreg.artifacts import Embeddings, EmbeddingTable
 from sag_vicreg.artifacts.embedding_tables import room_beside_reading
 from sag_vicreg.artifacts.held_tables import HeldTable, as_table
@@ -22,7 +23,6 @@ from sag_vicreg.passes import Passes
 from sag_vicreg.structure.memory import gigabytes
 from sag_vicreg.structure.parallel import Workers, blocks
 
-Floats = npt.NDArray[np.float64]
 Table = HeldTable | EmbeddingTable
 
 # Cosine from which two rows that are not equal count as near duplicates.

@@ -5,9 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from sag_vicreg.arrays import Floats
 from sag_vicreg.decisions.gate import TOLERANCE, Decision, decide
 from sag_vicreg.decisions.settings import Settings, check_tolerance
 from sag_vicreg.progress import track
@@ -20,8 +18,6 @@ from sag_vicreg.structure.damage import (
     shuffle_rows,
 )
 from sag_vicreg.structure.points import as_vectors
-
-Floats = npt.NDArray[np.float64]
 
 _NOISE = (0.01, 0.1, 0.25, 0.5, 1.0, 2.0)
 _BITS = (8, 4, 2, 1)

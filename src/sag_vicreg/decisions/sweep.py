@@ -8,14 +8,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from sag_vicreg.arrays import Array, Floats
 from sag_vicreg.decisions.gate import NEIGHBORS, TOLERANCE, Decision, decide
 from sag_vicreg.decisions.settings import Settings, check_tolerance
 from sag_vicreg.errors import InputError, check_name
 from sag_vicreg.progress import track
 from sag_vicreg.structure.points import as_vectors
 
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
 Reduction = Literal["full", "pca", "truncation"]
 
 BITS = {"float32": 32, "float16": 16, "int8": 8, "binary": 1}

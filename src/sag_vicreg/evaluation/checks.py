@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sag_vicreg.arrays import Array
 from sag_vicreg.errors import InputError
 from sag_vicreg.hierarchy import Hierarchy
-
-Array = NDArray[Any]
 
 
 def check_vectors(vectors: ArrayLike, name: str) -> Array:

@@ -11,8 +11,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from sag_vicreg.arrays import Array
 from sag_vicreg.compiling import use_numba
-from sag_vicreg.evaluation.checks import Array, unit_rows
+from sag_vicreg.evaluation.checks import unit_rows
 from sag_vicreg.progress import progress_bar
 
 QUERY_BLOCK = 1024

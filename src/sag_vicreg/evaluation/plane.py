@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.evaluation.checks import Array
+from sag_vicreg.arrays import Array
 from sag_vicreg.evaluation.neighbors import nearest
 
 NEIGHBORS = 15

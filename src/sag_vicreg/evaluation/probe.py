@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sag_vicreg.arrays import Array, Floats32, Ints
 from sag_vicreg.errors import InputError
-from sag_vicreg.evaluation.checks import Array, labelled_sets
-from sag_vicreg.evaluation.softmax import Floats, Ints, SoftmaxStack
+from sag_vicreg.evaluation.checks import labelled_sets
+from sag_vicreg.evaluation.softmax import SoftmaxStack
 from sag_vicreg.hierarchy import Hierarchy
 from sag_vicreg.progress import track
 from sag_vicreg.scores import Score, averages, by_level
@@ -146,9 +147,9 @@ def hierarchical_probe(
 class _Scaled:
     """Preconditioned features of both sets, and the penalty's weight on each of them."""
 
-    train: Floats
-    test: Floats
-    ridge: Floats
+    train: Floats32
+    test: Floats32
+    ridge: Floats32
 
 
 def _precondition(train: Array, test: Array, n_classes: int) -> _Scaled:
@@ -176,7 +177,7 @@ def _precondition(train: Array, test: Array, n_classes: int) -> _Scaled:
     strength = np.maximum(variances, 0) + _WEAK * d * n_classes / n
     rotation = (scale[:, None] * directions / np.sqrt(strength)).astype(np.float32)
 
-    def turned(centred: Floats) -> Floats:
+    def turned(centred: Floats32) -> Floats32:
         result = np.empty((len(centred), d + 1), dtype=np.float32)
         result[:, d] = 1  # the bias
         np.matmul(centred, rotation, out=result[:, :d])
@@ -216,11 +217,11 @@ def _probe(
 
 def _race(
     stack: SoftmaxStack,
-    fit: tuple[Floats, Ints],
-    held: tuple[Floats, Ints],
+    fit: tuple[Floats32, Ints],
+    held: tuple[Floats32, Ints],
     rng: np.random.Generator,
     max_rounds: int,
-) -> tuple[NDArray[np.float64], Ints, list[Floats]]:
+) -> tuple[NDArray[np.float64], Ints, list[Floats32]]:
     """Return rate, rounds and weights of least held-out loss for each level.
 
     All levels at all rates run together. A classifier retires when for two rounds it has not
@@ -229,7 +230,7 @@ def _race(
     n_levels = len(fit[1])
     least = np.full(n_levels, np.inf)
     rates, rounds = np.zeros(n_levels), np.zeros(n_levels, dtype=np.int64)
-    weights: list[Floats] = [np.empty(0, dtype=np.float32)] * n_levels
+    weights: list[Floats32] = [np.empty(0, dtype=np.float32)] * n_levels
     stale = np.zeros(len(stack), dtype=np.int64)
     for done in range(1, max_rounds + 1):
         stack.train(*fit, rng, passes=0.5)

@@ -8,8 +8,7 @@ schedule is needed (Polyak and Juditsky, 1992; Bach and Moulines, 2013).
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
+from sag_vicreg.arrays import Floats32, Ints
 
 BATCH = 512
 # However few the data, training goes on for at least so many steps.
@@ -40,8 +39,8 @@ class SoftmaxStack:
         targets: Ints,
         n_classes: Ints,
         rates: NDArray[np.float64],
-        ridge: Floats,
-        weights: list[Floats] | None = None,
+        ridge: Floats32,
+        weights: list[Floats32] | None = None,
     ) -> None:
         self.targets = targets
         self.rates = rates
@@ -49,7 +48,7 @@ class SoftmaxStack:
         self._sizes = n_classes[targets]
         start = weights or [np.zeros((self._sizes.sum(), len(ridge)), dtype=np.float32)]
         self._weights = np.concatenate(start)
-        self._average: Floats | None = None
+        self._average: Floats32 | None = None
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -62,16 +61,16 @@ class SoftmaxStack:
         self.rates = self.rates[which]
 
     @property
-    def average(self) -> Floats:
+    def average(self) -> Floats32:
         """Averaged weights, the rows of one classifier after those of the other."""
         return self._weights if self._average is None else self._average
 
-    def averages(self) -> list[Floats]:
+    def averages(self) -> list[Floats32]:
         """Return the averaged weights of each classifier, (its classes, d)."""
         return self._split(self.average)
 
     def train(
-        self, features: Floats, labels: Ints, rng: np.random.Generator, *, passes: float
+        self, features: Floats32, labels: Ints, rng: np.random.Generator, *, passes: float
     ) -> None:
         """Descend over ``features`` (n, d) and ``labels`` (rows, n) and average the way.
 
@@ -102,7 +101,7 @@ class SoftmaxStack:
             total /= 2
         self._average = total
 
-    def losses(self, features: Floats, labels: Ints) -> NDArray[np.float64]:
+    def losses(self, features: Floats32, labels: Ints) -> NDArray[np.float64]:
         """Mean cross-entropy of each classifier, (g,)."""
         columns = np.arange(len(features))
         losses = []
@@ -113,16 +112,16 @@ class SoftmaxStack:
             losses.append(-np.log(truth).mean(dtype=np.float64))
         return np.array(losses)
 
-    def predict(self, features: Floats) -> list[Ints]:
+    def predict(self, features: Floats32) -> list[Ints]:
         """Most likely class of each point, by each classifier."""
         return [part.argmax(axis=0) for part in self._split(self.average @ features.T)]
 
-    def _split(self, rows: Floats) -> list[Floats]:
+    def _split(self, rows: Floats32) -> list[Floats32]:
         """Return views of the rows that belong to each classifier."""
         return np.split(rows, np.cumsum(self._sizes)[:-1])
 
 
-def _softmax(logits: Floats) -> None:
+def _softmax(logits: Floats32) -> None:
     """Over the first axis, in place: classes down, points across, so that sums are contiguous."""
     logits -= logits.max(axis=0)
     np.exp(logits, out=logits)

@@ -17,11 +17,10 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 from threadpoolctl import threadpool_limits
 
-from sag_vicreg.evaluation.checks import Array, unit_rows
+from sag_vicreg.arrays import Array, Ints
+from sag_vicreg.evaluation.checks import unit_rows
 from sag_vicreg.evaluation.neighbors import nearest
 from sag_vicreg.progress import track
-
-Ints = NDArray[np.int64]
 
 # Below this, and where many of the eigenvectors are wanted, the dense solver is the faster one.
 _DENSE = 1000

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sag_vicreg.arrays import Array
 from sag_vicreg.errors import InputError
-from sag_vicreg.evaluation.checks import Array, check_vectors, unit_rows
+from sag_vicreg.evaluation.checks import check_vectors, unit_rows
 from sag_vicreg.progress import progress_bar
 
 _BLOCK = 2048

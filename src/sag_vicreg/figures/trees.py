@@ -10,11 +10,9 @@ from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from sag_vicreg.arrays import Ints, inverse
 from sag_vicreg.figures.style import PALETTE, new_figure
 from sag_vicreg.structure import Dendrogram
-from sag_vicreg.structure.arrays import inverse
-
-Ints = npt.NDArray[np.int64]
 
 _GREY = "#555555"
 _OTHER = "#B5B5B5"

@@ -8,9 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sag_vicreg.arrays import Ints
 from sag_vicreg.errors import InputError
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class Hierarchy:
         return tuple(tuple(dict.fromkeys(column)) for column in zip(*self.paths, strict=True))
 
     @cached_property
-    def _level_labels(self) -> IntArray:
+    def _level_labels(self) -> Ints:
         columns = zip(self._level_names, zip(*self.paths, strict=True), strict=True)
         return np.array([list(map(names.index, column)) for names, column in columns], np.int64)
 
@@ -71,11 +70,11 @@ class Hierarchy:
         """Names of the groups at ``level``, in the order of their indices."""
         return self._level_names[self._row(level)]
 
-    def labels_at(self, level: int) -> IntArray:
+    def labels_at(self, level: int) -> Ints:
         """Group index at ``level`` of every class, shape (n_classes,)."""
         return np.array(self._level_labels[self._row(level)])
 
-    def parents(self, level: int) -> IntArray:
+    def parents(self, level: int) -> Ints:
         """Group index at ``level - 1`` of every group at ``level``; all 0, the root, at level 1."""
         here = self.labels_at(level)
         above = np.zeros_like(here) if level == 1 else self.labels_at(level - 1)
@@ -83,7 +82,7 @@ class Hierarchy:
         parents[here] = above
         return parents
 
-    def tree_distance(self, among: IntArray | None = None) -> IntArray:
+    def tree_distance(self, among: Ints | None = None) -> Ints:
         """Edges between every two classes through their lowest common ancestor.
 
         Siblings are 2 apart, classes that meet only at the root ``2 * n_levels``.
@@ -99,7 +98,7 @@ class Hierarchy:
             distance -= 2 * (groups[:, None] == groups)
         return distance
 
-    def encode(self, labels: ArrayLike, level: int) -> IntArray:
+    def encode(self, labels: ArrayLike, level: int) -> Ints:
         """Group index at ``level`` of every image.
 
         Parameters
@@ -115,7 +114,7 @@ class Hierarchy:
         indices = self._from_indices(given) if given.dtype.kind in "iu" else self._from_names(given)
         return self.labels_at(level)[indices]
 
-    def _from_names(self, given: NDArray[np.generic]) -> IntArray:
+    def _from_names(self, given: NDArray[np.generic]) -> Ints:
         names = given.astype(str).tolist()
         index = {name: position for position, name in enumerate(self.classes)}
         unknown = sorted(set(names) - index.keys())
@@ -126,7 +125,7 @@ class Hierarchy:
             )
         return np.array([index[name] for name in names], dtype=np.int64)
 
-    def _from_indices(self, given: NDArray[np.generic]) -> IntArray:
+    def _from_indices(self, given: NDArray[np.generic]) -> Ints:
         indices = given.astype(np.int64)
         outside = np.unique(indices[(indices < 0) | (indices >= len(self.paths))])
         if outside.size:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sag_vicreg.arrays import Ints
 from sag_vicreg.figures.style import PALETTE
 
 WIDTH = 320
@@ -17,8 +18,6 @@ _REST = "var(--dim)"
 _THIN = 0.004
 # Of a branch, for it to be called by the name of one group.
 _NEARLY_ALL = 0.8
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

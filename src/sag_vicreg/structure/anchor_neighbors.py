@@ -10,13 +10,13 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from sag_vicreg.arrays import Floats, Floats32, Ints
 from sag_vicreg.artifacts import EmbeddingTable
 from sag_vicreg.artifacts.id_hashes import Hashes
 from sag_vicreg.artifacts.table_files import Piece
 from sag_vicreg.artifacts.table_samples import gather
 from sag_vicreg.passes import Passes
 from sag_vicreg.structure.anchors import Chosen
-from sag_vicreg.structure.arrays import Floats, Floats32, Ints
 from sag_vicreg.structure.parallel import Workers, blocks
 from sag_vicreg.structure.table_points import points_of_piece, table_points
 

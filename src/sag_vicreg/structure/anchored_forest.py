@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sag_vicreg.arrays import Array, Ints, Ints32
 from sag_vicreg.artifacts import EmbeddingTable
 from sag_vicreg.artifacts.embedding_tables import BLOCK_BYTES, BLOCK_COPIES
 from sag_vicreg.artifacts.table_samples import gather
@@ -16,7 +17,6 @@ from sag_vicreg.machine import release_memory, resident_bytes
 from sag_vicreg.passes import Passes
 from sag_vicreg.progress import progress_bar
 from sag_vicreg.structure.anchors import Chosen
-from sag_vicreg.structure.arrays import Array, Ints, Ints32
 from sag_vicreg.structure.forest import Forest, merge_values
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.memory import gigabytes, tree_bytes

@@ -11,13 +11,13 @@ from functools import partial
 
 import numpy as np
 
+from sag_vicreg.arrays import Ints
 from sag_vicreg.artifacts import EmbeddingTable
 from sag_vicreg.artifacts.id_hashes import Hashes, hash_again, limit_of_first
 from sag_vicreg.artifacts.id_joins import IdPartitions, check_ids
 from sag_vicreg.artifacts.table_files import Piece
 from sag_vicreg.errors import InputError
 from sag_vicreg.passes import Passes
-from sag_vicreg.structure.arrays import Ints
 from sag_vicreg.structure.forest import FEWEST_ROWS
 
 Candidates = tuple[Hashes, Hashes, Ints]

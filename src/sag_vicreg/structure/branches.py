@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sag_vicreg.structure.arrays import Bools, Floats, Floats32, Ints
+from sag_vicreg.arrays import Bools, Floats, Floats32, Ints
 from sag_vicreg.structure.forest import Forest
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.parallel import Workers, blocks

@@ -11,10 +11,10 @@ from functools import cached_property, partial
 import numpy as np
 from scipy.sparse import csr_array
 
+from sag_vicreg.arrays import Floats, Ints
 from sag_vicreg.artifacts import EmbeddingTable
 from sag_vicreg.artifacts.table_files import Piece
 from sag_vicreg.passes import Passes
-from sag_vicreg.structure.arrays import Floats, Ints
 from sag_vicreg.structure.branches import FATES, NEARLY_ALL, judge
 from sag_vicreg.structure.cluster_similarity import weighted_ward
 from sag_vicreg.structure.micro_clusters import MicroClusters

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from sag_vicreg.arrays import Floats, Ints
 from sag_vicreg.artifacts import EmbeddingTable
 from sag_vicreg.artifacts.id_joins import IdPartitions, join_rows
 from sag_vicreg.artifacts.table_samples import check_lengths
 from sag_vicreg.passes import Passes
-from sag_vicreg.structure.arrays import Floats, Ints
 from sag_vicreg.structure.joint import Coded, JointTable, count_codes
 from sag_vicreg.structure.lca import LCASimilarity, similarity_of
 from sag_vicreg.structure.micro_clusters import (

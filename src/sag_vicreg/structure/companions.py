@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from sag_vicreg.arrays import Floats, Ints
 from sag_vicreg.errors import InputError
-from sag_vicreg.structure.arrays import Floats, Ints
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.nearest import SquaredDistances, is_among, nearest_items
 from sag_vicreg.structure.parallel import LONG, Workers, blocks

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sag_vicreg.arrays import Floats
 from sag_vicreg.errors import InputError, unknown_name
-from sag_vicreg.structure.arrays import Floats
 from sag_vicreg.structure.comparison import Comparison, Comparisons
 from sag_vicreg.structure.cophenetic import cophenetic_correlations
 from sag_vicreg.structure.forest import (

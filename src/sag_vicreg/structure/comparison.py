@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from sag_vicreg.arrays import Floats
 from sag_vicreg.errors import unknown_name
 from sag_vicreg.scores import COPHENETIC, FOREST, PAPERS_FIVE, measure_of, without_nan
-from sag_vicreg.structure.arrays import Floats
 from sag_vicreg.structure.forest import Forest
 from sag_vicreg.structure.forest_similarity import ForestSimilarity
 from sag_vicreg.structure.similarity import HalfSamples, Scores

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sag_vicreg.arrays import Floats, Ints
 from sag_vicreg.errors import InputError
-from sag_vicreg.structure.arrays import Floats, Ints
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.parallel import LONG, Workers, blocks
 from sag_vicreg.structure.points import near_one

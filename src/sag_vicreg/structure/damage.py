@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from sag_vicreg.arrays import Array, Floats, Ints
 from sag_vicreg.errors import InputError
-from sag_vicreg.structure.arrays import Array, Floats, Ints
 from sag_vicreg.structure.points import as_vectors
 
 

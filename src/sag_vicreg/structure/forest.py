@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sag_vicreg.arrays import Floats, Ints, Ints32
 from sag_vicreg.errors import InputError, unknown_name
-from sag_vicreg.structure.arrays import Floats, Ints, Ints32
 from sag_vicreg.structure.joint import merge_codes
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.memory import check_fits

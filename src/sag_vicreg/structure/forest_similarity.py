@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from sag_vicreg.arrays import Floats, Ints, Ints32
 from sag_vicreg.errors import InputError
 from sag_vicreg.scores import FOREST, without_nan
-from sag_vicreg.structure.arrays import Floats, Ints, Ints32
 from sag_vicreg.structure.forest import Forest
 from sag_vicreg.structure.forest_tables import (
     PLAIN,

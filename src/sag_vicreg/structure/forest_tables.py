@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sag_vicreg.arrays import Floats, Ints32
 from sag_vicreg.errors import InputError
-from sag_vicreg.structure.arrays import Floats, Ints32
 from sag_vicreg.structure.forest import Forest
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.parallel import Workers, blocks

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from sag_vicreg.structure.arrays import Floats32, Ints, Ints32
+from sag_vicreg.arrays import Floats32, Ints, Ints32
 from sag_vicreg.structure.corrected import corrected_score
 from sag_vicreg.structure.forest import Forest, forests_of_points
 from sag_vicreg.structure.forest_tables import Bins, PairAverages, PairTables

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sag_vicreg.arrays import Array, Ints, Ints32, inverse
 from sag_vicreg.errors import unknown_name
 from sag_vicreg.progress import track
-from sag_vicreg.structure.arrays import Array, Ints, Ints32, inverse
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.parallel import LONG, Workers
 from sag_vicreg.structure.tree import Tree

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sag_vicreg.structure.arrays import Floats, Ints, inverse
+from sag_vicreg.arrays import Floats, Ints, inverse
 from sag_vicreg.structure.tree import Tree
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sag_vicreg.arrays import Array, Ints
 from sag_vicreg.errors import InputError
-from sag_vicreg.structure.arrays import Array, Ints
 from sag_vicreg.structure.joint import JointTable, check_lca, joint_table
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.points import near_one

@@ -1,8 +1,8 @@
 """What a tree needs and what the machine has, compared before anything is allocated."""
 
+from sag_vicreg.arrays import Floats
 from sag_vicreg.errors import InputError
 from sag_vicreg.machine import available_bytes
-from sag_vicreg.structure.arrays import Floats
 
 
 def tree_bytes(n: int, d: int, geometry: str) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sag_vicreg.structure.arrays import Floats, Ints
+from sag_vicreg.arrays import Floats, Ints
 from sag_vicreg.structure.kernels import kernel
 
 

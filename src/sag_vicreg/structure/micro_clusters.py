@@ -11,13 +11,13 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from sag_vicreg.arrays import Floats, Ints
 from sag_vicreg.artifacts import EmbeddingTable
 from sag_vicreg.artifacts.embedding_tables import room_beside_reading
 from sag_vicreg.artifacts.table_files import Piece
 from sag_vicreg.artifacts.table_samples import sample_tables
 from sag_vicreg.errors import InputError
 from sag_vicreg.passes import Passes
-from sag_vicreg.structure.arrays import Floats, Ints
 from sag_vicreg.structure.memory import gigabytes
 from sag_vicreg.structure.parallel import Workers, blocks
 from sag_vicreg.structure.table_points import ROWS, points_of_piece, table_points

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sag_vicreg.structure.arrays import Array, Bools, Floats, Floats32, Ints
+from sag_vicreg.arrays import Array, Bools, Floats, Floats32, Ints
 from sag_vicreg.structure.branches import (
     Branch,
     Resolved,

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from sag_vicreg.arrays import Bools, Floats, Ints
 from sag_vicreg.errors import InputError
-from sag_vicreg.structure.arrays import Bools, Floats, Ints
 from sag_vicreg.structure.parallel import LONG, Workers, blocks
 from sag_vicreg.structure.points import near_one
 

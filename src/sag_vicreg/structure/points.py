@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from sag_vicreg.arrays import Floats
 from sag_vicreg.errors import InputError, unknown_name
-from sag_vicreg.structure.arrays import Floats
 
 GEOMETRIES = ("cosine", "spherical", "euclidean")
 

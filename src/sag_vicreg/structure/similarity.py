@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from sag_vicreg.arrays import Floats, Ints, inverse
 from sag_vicreg.errors import InputError
 from sag_vicreg.progress import track
 from sag_vicreg.scores import LCA, PAPERS_FIVE, Spread
-from sag_vicreg.structure.arrays import Floats, Ints, inverse
 from sag_vicreg.structure.cophenetic import (
     CopheneticSimilarity,
     cophenetic_correlations,

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sag_vicreg.arrays import Array, Floats, Ints
 from sag_vicreg.artifacts import EmbeddingTable
 from sag_vicreg.artifacts.table_files import Piece
 from sag_vicreg.errors import InputError
-from sag_vicreg.structure.arrays import Array, Floats, Ints
 from sag_vicreg.structure.parallel import blocks
 
 # Rows that are points at the same time.

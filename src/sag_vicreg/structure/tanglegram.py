@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sag_vicreg.structure.arrays import Ints, inverse
+from sag_vicreg.arrays import Ints, inverse
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.tree import Tree
 

@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
+from sag_vicreg.arrays import Floats, Ints, inverse
 from sag_vicreg.errors import InputError
-from sag_vicreg.structure.arrays import Floats, Ints, inverse
 from sag_vicreg.structure.kernels import kernel
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from sag_vicreg.arrays import Floats, Ints
 from sag_vicreg.progress import progress_bar
-from sag_vicreg.structure.arrays import Floats, Ints
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.memory import check_fits
 from sag_vicreg.structure.merges import Merges

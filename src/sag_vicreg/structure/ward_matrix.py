@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sag_vicreg.structure.arrays import Bools, Floats, Ints
+from sag_vicreg.arrays import Bools, Floats, Ints
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.merges import Merges
 from sag_vicreg.structure.parallel import LONG, Workers, blocks

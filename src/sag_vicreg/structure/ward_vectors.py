@@ -7,7 +7,7 @@ a cluster keeps its nearest neighbour until that one merges, and the tree is the
 
 import numpy as np
 
-from sag_vicreg.structure.arrays import Floats, Ints
+from sag_vicreg.arrays import Floats, Ints
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.merges import Merges
 from sag_vicreg.structure.parallel import Workers

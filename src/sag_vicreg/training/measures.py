@@ -5,9 +5,9 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from sag_vicreg.arrays import Floats32
 from sag_vicreg.data import ImageDataset
 from sag_vicreg.errors import InputError
 from sag_vicreg.evaluation import hierarchical_knn, rankme
@@ -23,8 +23,6 @@ COLLAPSED = 1e-3
 _NEIGHBORS = 20
 # Forests of this many images are compared in well under a second.
 _DRIFT_IMAGES = 500
-
-Array = NDArray[np.float32]
 
 
 @contextmanager
@@ -82,7 +80,7 @@ class ImageMonitor:
                 measured[name] = measure()
         return measured
 
-    def _accuracy(self, bank: Array, queries: Array) -> float:
+    def _accuracy(self, bank: Floats32, queries: Floats32) -> float:
         """Classify the test images by the training images next to them."""
         return hierarchical_knn(
             bank,
@@ -94,7 +92,7 @@ class ImageMonitor:
         ).accuracy[-1]
 
 
-def evenness(vectors: Array) -> float:
+def evenness(vectors: Floats32) -> float:
     """Root of the unit vectors' total variance.
 
     Near 1 for directions spread evenly over the sphere, 0 for a collapsed embedding.
@@ -104,7 +102,7 @@ def evenness(vectors: Array) -> float:
     return float(np.sqrt(unit.var(axis=0).sum()))
 
 
-def drift(before: Array, after: Array) -> float:
+def drift(before: Floats32, after: Floats32) -> float:
     """Return how much the images' structure has changed: 1 - forest similarity, 0 for none.
 
     Not a single tree's similarity: that jumps by more than most measurements differ.
