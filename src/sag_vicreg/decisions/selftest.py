@@ -84,6 +84,7 @@ def selftest(
 
     Examples
     --------
+    >>> import numpy as np
     >>> x = np.repeat(np.eye(3), 20, axis=0) + np.random.default_rng(0).normal(0, 0.1, (60, 3))
     >>> found = selftest(x, settings=Settings(trees=8))
     >>> found.planted[0].change, found.planted[0].decision.outcome
