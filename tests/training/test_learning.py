@@ -32,8 +32,8 @@ def untrained(recipe: Recipe) -> dict[str, float]:
 
 
 # Steps until the gain in k-NN accuracy is twice what is asked for, whatever the seed: a machine
-# that rounds otherwise is another seed.
-STEPS = {"vicreg": 120, "sag-vicreg": 120, "simclr": 60, "barlow-twins": 60}
+# that rounds otherwise is another seed. SAG-VICReg is VICReg until it walks.
+STEPS = {"sag-vicreg": 70, "simclr": 60, "barlow-twins": 60}
 
 
 @pytest.mark.slow
@@ -62,9 +62,9 @@ def test_a_small_set_is_learnt_well_beyond_the_untrained_backbone(
     log = rows(train(recipe, tmp_path / "run"))
     losses = [float(row["loss"]) for row in log]
     assert sum(losses[20:30]) < 0.97 * sum(losses[:10])  # before any walk changes the question
-    assert float(log[-1]["knn"]) > untrained(recipe)["knn"] + 0.09
+    assert float(log[-1]["knn"]) > untrained(recipe)["knn"] + 0.07
     if method == "sag-vicreg":
-        assert [float(row["nontrivial"]) > 0 for row in log] == [False] * 96 + [True] * 24
+        assert [float(row["nontrivial"]) > 0 for row in log] == [False] * 56 + [True] * 14
 
 
 @pytest.mark.slow
@@ -75,12 +75,17 @@ def test_on_real_cifar100_the_loss_falls_and_the_rank_rises(
     recipe = load_recipe(
         "cifar100/vicreg",
         scale="cpu",
-        overrides=["schedule.steps=24", "monitor.log_every=1", "monitor.probe_images=300"],
+        overrides=[
+            "schedule.steps=20",
+            "batch_size=100",
+            "monitor.log_every=1",
+            "monitor.probe_images=300",
+        ],
     )
     start = untrained(recipe)
     log = rows(train(recipe, tmp_path / "run"))
     losses = [float(row["loss"]) for row in log]
-    assert sum(losses[-10:]) < 0.99 * sum(losses[:10])  # 0.982 and 0.975 with seeds 0 and 1
+    assert sum(losses[-8:]) < 0.99 * sum(losses[:8])  # 0.980, 0.977 and 0.982 with seeds 0 to 2
     assert float(log[-1]["rankme"]) > 1.5 * start["rankme"]
 
 
@@ -88,7 +93,7 @@ def test_half_precision_trains(tmp_path: Path) -> None:
     """In a process without AMX: virtual machines may announce it and then refuse its use."""
     command = (
         "-m sag_vicreg train --recipe shapes/sag-vicreg --scale smoke --set precision=bf16-mixed "
-        f"--set schedule.steps=4 --set monitor.log_every=1 --out {tmp_path}/run"
+        f"--set schedule.steps=2 --set monitor.log_every=1 --out {tmp_path}/run"
     )
     done = subprocess.run(
         [sys.executable, *command.split()],

@@ -53,7 +53,6 @@ SMALL_SET = [
     "monitor.checkpoint_every=1000",
 ]
 PROTOTYPES = 32
-TWO_VIEWS = ["schedule.steps=300", "optimizer.base_lr=1e-2", "views.crop_scale=[0.4, 1]"]
 OVERFIT = {
     "dino": [
         *MIXED,
@@ -65,16 +64,21 @@ OVERFIT = {
         "method.freeze_last_layer_share=0.2",
     ],
     "mae": [*MIXED, "schedule.steps=400", "optimizer.base_lr=2e-2", "views.crop_scale=[0.4, 1]"],
-    "i-jepa": [*NIGHT, "schedule.steps=400", "optimizer.base_lr=1e-2", "method.momentum=0.99"],
-    "vicreg-vit": [*MIXED, *TWO_VIEWS],
-    # The walk takes over once neighbours mean something.
-    "sag-vicreg-vit": [*MIXED, *TWO_VIEWS, "method.walk_after=0.8"],
+    "i-jepa": [*NIGHT, "schedule.steps=240", "optimizer.base_lr=1e-2", "method.momentum=0.99"],
+    # VICReg, until the walk takes over once neighbours mean something.
+    "sag-vicreg-vit": [
+        *MIXED,
+        "schedule.steps=180",
+        "optimizer.base_lr=1e-2",
+        "views.crop_scale=[0.4, 1]",
+        "method.walk_after=0.8",
+    ],
 }
 
 
 # Gain in k-NN accuracy asked for: half of what each of seeds 0, 1 and 2 gives, as a machine that
 # rounds otherwise is another seed.
-MARGIN = {"dino": 0.03, "mae": 0.09, "i-jepa": 0.04, "vicreg-vit": 0.09, "sag-vicreg-vit": 0.09}
+MARGIN = {"dino": 0.03, "mae": 0.09, "i-jepa": 0.04, "sag-vicreg-vit": 0.08}
 
 
 def nearest_neighbor_accuracy(vectors: NDArray[np.float32], images: ImageDataset) -> float:
@@ -105,7 +109,7 @@ def is_learnt(method: str, losses: list[float]) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", OVERFIT)
 def test_it_overfits_a_few_shapes_and_beats_its_untrained_backbone(
     method: str, tmp_path: Path
 ) -> None:
