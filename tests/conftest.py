@@ -1,6 +1,8 @@
 import gc
 import multiprocessing
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
@@ -9,6 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+from sag_vicreg.machine import available_bytes
+
+# Files of tests stay in memory where there is plenty: a slow disk took a third of the time of tests
+# that write much. Where memory may not hold programs, as some containers have it, the disk does.
+MEMORY, PLENTY = Path("/dev/shm"), 8 << 30
+if (
+    MEMORY.is_dir()
+    and min(shutil.disk_usage(MEMORY).free, available_bytes() or 0) > PLENTY
+    and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+):
+    os.environ.setdefault("TMPDIR", str(MEMORY))
+    tempfile.tempdir = None  # which was read before this file was
 
 # UMAP's numba gives PyTorch its own number of threads, one per core, and threads that outnumber the
 # free cores wait for each other in busy loops: a page's training then took ten times its seconds.
