@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, Playwright
+from playwright.sync_api import Browser, Page
 
 from made_runs import TREE
-from pages_in_browser import NODE, POINT, SIZE, click, hover, open_page, opened, page_data
+from pages_in_browser import MAP_TYPE, NODE, POINT, SIZE, click, hover, open_page, opened, page_data
 from sag_vicreg.report import build_report, maps
 
 pytestmark = pytest.mark.browser
@@ -49,7 +49,7 @@ def page(loaded: tuple[Page, list[str]]) -> Iterator[Page]:
 
 def test_hovering_a_point_rings_it_in_both_maps_and_shows_its_picture(page: Page) -> None:
     labels = np.repeat(TREE.classes, 6)
-    assert page.evaluate("document.getElementById('map-left')._fullData[0].type") == "scattergl"
+    assert page.evaluate(MAP_TYPE) == "scatter"
     hover(page, POINT, ["map-left", 17])
     shown = page.locator("#tip small").last.inner_text()
     row = int(shown.removeprefix("test/"))  # the nearest may lie on top of the one aimed at
@@ -210,18 +210,6 @@ def test_it_fits_and_follows_the_colour_scheme_while_it_is_open(
 ) -> None:
     page.emulate_media(color_scheme=scheme)
     check_fit(page, width, scheme)
-
-
-def test_without_webgl_the_map_is_svg(
-    playwright: Playwright, chromium: str, demo_page: Path
-) -> None:
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-3d-apis"]
-    browser = playwright.chromium.launch(executable_path=chromium, args=arguments, timeout=0)
-    with opened(browser, demo_page) as page:
-        assert page.evaluate("document.getElementById('map-left')._fullData[0].type") == "scatter"
-        assert page.locator("#map-left .points path").count() == 6 * len(TREE.classes)
-        hover(page, POINT, ["map-left", 3])
-    browser.close()
 
 
 def test_verdicts_and_tables_fit_side_by_side(page: Page) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Playwright
 
 from made_runs import TREE, embedded_images, webp
-from pages_in_browser import NODE, POINT, click, hover, opened
+from pages_in_browser import MAP_TYPE, NODE, POINT, click, hover, opened
 from sag_vicreg.artifacts import Embeddings, Result, write_embeddings, write_thumbnails
 from sag_vicreg.report import build_report
 from sag_vicreg.report.headline import REPRODUCED
@@ -116,6 +116,7 @@ def test_ten_thousand_points_stay_light_and_are_not_drawn_again_under_the_mouse(
     assert out.stat().st_size < 15e6
     with opened(browser, out) as page:
         assert page.evaluate("document.getElementById('map-left')._fullData[0].x.length") == n
+        assert page.evaluate(MAP_TYPE) == "scattergl"
         page.evaluate(
             """() => {
               window.drawn = 0;
@@ -132,3 +133,18 @@ def test_ten_thousand_points_stay_light_and_are_not_drawn_again_under_the_mouse(
         assert page.evaluate("window.drawn") == 0
         page.select_option("#level", index=1)  # which does draw both again
         page.wait_for_function("window.drawn >= 2")
+
+
+def test_without_webgl_a_large_map_is_svg(
+    playwright: Playwright, chromium: str, tmp_path: Path
+) -> None:
+    source = embedded_images(0.3, 0, per_class=21)
+    write_embeddings(tmp_path / "a.parquet", source)
+    out = build_report([tmp_path / "a.parquet"], tmp_path / "report.html", trees=0)
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-3d-apis"]
+    browser = playwright.chromium.launch(executable_path=chromium, args=arguments, timeout=0)
+    with opened(browser, out) as page:
+        assert page.evaluate(MAP_TYPE) == "scatter"
+        assert page.locator("#map-left .points path").count() == len(source.vectors) > 1000
+        hover(page, POINT, ["map-left", 3])
+    browser.close()

@@ -6,7 +6,9 @@ const coordinates = data.maps.map((map) => ({
   centroids: map.centroids ? decode(map.centroids) : null,
 }));
 
-// Thousands of SVG nodes are slow, and some browsers have no WebGL: take what there is.
+// Thousands of SVG nodes are slow; fewer are there at once, where WebGL without a graphics card
+// compiles its shaders for seconds. Some browsers have none.
+const MOST_SVG_POINTS = 1000;
 const hasWebGL = (() => {
   try {
     return Boolean(document.createElement("canvas").getContext("webgl"));
@@ -57,7 +59,7 @@ function drawMap(side) {
   );
   const axis = { visible: false, zeroline: false, showgrid: false };
   const trace = {
-    type: hasWebGL && !named ? "scattergl" : "scatter",
+    type: hasWebGL && n > MOST_SVG_POINTS ? "scattergl" : "scatter",
     mode: named ? "markers+text" : "markers",
     x, y, marker: markers(n), hoverinfo: "none",
     ...(named && {
