@@ -54,6 +54,20 @@ def test_one_dataset_is_split_by_seed(tmp_path: Path) -> None:
     assert len(test) == 4
 
 
+def test_a_row_without_an_image_is_named(tmp_path: Path) -> None:
+    """Under a struct that is null, Arrow keeps bytes all the same: none."""
+    (tmp_path / "d").mkdir()
+    images = [{"bytes": png(1), "path": "1.png"}, None]
+    table = pa.table({"image": images, "label": ["a", "b"]})
+    with (
+        pa.OSFile(str(tmp_path / "d" / "data.arrow"), "wb") as sink,
+        pa.ipc.new_stream(sink, table.schema) as stream,
+    ):
+        stream.write_table(table)
+    with pytest.raises(InputError, match="row 1 has no image"):
+        load_dataset(f"arrow:{tmp_path / 'd'}", split="all")
+
+
 def test_damaged_and_missing_files_are_one_line(tmp_path: Path) -> None:
     save_to_disk(tmp_path / "d", list(range(6)), parts=1)
     (file,) = (tmp_path / "d").glob("*.arrow")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sag_vicreg.data.encoded import EncodedImages, fingerprint_files
@@ -100,21 +101,14 @@ class ImageColumn:
     column: str
 
     @cached_property
-    def _cells(self) -> tuple[list[Any], NDArray[np.int64]]:
-        """The column in its chunks, and the row each begins at.
-
-        Not as one array: its 32-bit offsets would end at 2 GiB.
-        """
+    def _cells(self) -> Any:
+        """The column in its chunks: as one array its 32-bit offsets would end at 2 GiB."""
         column = _read_column(self.files, self.column)
-        struct = pa.types.is_struct(column.type)
-        chunks = [chunk.field("bytes") if struct else chunk for chunk in column.chunks]
-        return chunks, np.cumsum([0, *map(len, chunks)])
+        return pc.struct_field(column, "bytes") if pa.types.is_struct(column.type) else column
 
     def read(self, place: int) -> bytes | None:
         """Read one cell."""
-        chunks, starts = self._cells
-        chunk = int(np.searchsorted(starts, place, side="right")) - 1
-        data: bytes | None = chunks[chunk][place - int(starts[chunk])].as_py()
+        data: bytes | None = self._cells[place].as_py()
         return data
 
     def name(self, place: int) -> str:
