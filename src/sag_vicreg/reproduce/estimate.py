@@ -64,15 +64,12 @@ def measure_step(recipe: Recipe, *, threads: int | None = None) -> float:
     import torch
 
     from sag_vicreg.training import train
+    from sag_vicreg.training.measures import same_threads
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads or before)
-    try:
-        with tempfile.TemporaryDirectory(prefix="sag-vicreg-") as folder:
-            run = train(rehearsal(recipe, MEASURED_STEPS), Path(folder) / "run")
-            rates = run.read_metrics()["images_per_second"]
-    finally:
-        torch.set_num_threads(before)
+    with same_threads(), tempfile.TemporaryDirectory(prefix="sag-vicreg-") as folder:
+        torch.set_num_threads(threads or torch.get_num_threads())
+        run = train(rehearsal(recipe, MEASURED_STEPS), Path(folder) / "run")
+        rates = run.read_metrics()["images_per_second"]
     return recipe.batch_size * recipe.accumulate / float(np.median(rates[WARMUP_STEPS:]))
 
 

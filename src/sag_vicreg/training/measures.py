@@ -27,9 +27,10 @@ _DRIFT_IMAGES = 500
 
 @contextmanager
 def same_threads() -> Iterator[None]:
-    """Keep PyTorch's number of threads: numba's OpenMP layer changes it, and with it the rounding.
+    """Give PyTorch the number of threads back that it had before the block.
 
-    Without this, a run would depend on how often it was measured.
+    numba's OpenMP layer changes it, and with it the rounding: without this, a run would depend on
+    how often it was measured.
     """
     threads = torch.get_num_threads()
     try:
