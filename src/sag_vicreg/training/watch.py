@@ -64,7 +64,9 @@ class Watch(pl.Callback):
         if measuring or due(monitor.log_every):
             self._log(trainer, module, done, measured)
         if due(monitor.checkpoint_every) or (monitor.keep_every and due(monitor.keep_every)):
-            self._refuse_broken_weights(done, module)
+            # A good checkpoint is not replaced by one whose next loss would be NaN.
+            if not all(bool(p.isfinite().all()) for p in module.method.parameters()):
+                raise module.diverged(f"after step {done}", "weights are no longer finite")
             module.checkpoints.save(done, module.state() | {"probe": self.images.previous})
         self._clock = time.perf_counter()
 
@@ -81,11 +83,6 @@ class Watch(pl.Callback):
                 f"{module.checkpoints.kept()}"
             )
         return measured
-
-    def _refuse_broken_weights(self, done: int, module: TrainingModule) -> None:
-        """Keep a good checkpoint from being replaced by one whose next loss would be NaN."""
-        if not all(bool(p.isfinite().all()) for p in module.method.parameters()):
-            raise module.diverged(f"after step {done}", "weights are no longer finite")
 
     def _log(
         self, trainer: pl.Trainer, module: TrainingModule, done: int, measured: dict[str, float]
@@ -107,20 +104,17 @@ class Watch(pl.Callback):
         self._seconds, self._images = 0.0, 0
 
     def on_train_end(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
-        """Close the log."""
-        self._close()
+        """Close the log, if it was opened."""
+        if hasattr(self, "bar"):
+            self.bar.close()
+            self.metrics.close()
 
     def on_exception(
         self, trainer: pl.Trainer, module: pl.LightningModule, exception: BaseException
     ) -> None:
         """Close the log, whatever happened; what happened matters more than a full disk."""
         with suppress(InputError):
-            self._close()
-
-    def _close(self) -> None:
-        if hasattr(self, "bar"):
-            self.bar.close()
-            self.metrics.close()
+            self.on_train_end(trainer, module)
 
 
 def _pair_monitor(module: TrainingModule) -> PairMonitor | None:
