@@ -20,12 +20,17 @@ from sag_vicreg.figures.reconstructions import Reconstructions
 from sag_vicreg.figures.separability import Separability, separability
 from sag_vicreg.figures.unseen_cluster import UnseenCluster
 from sag_vicreg.recipes import Recipe
+from sag_vicreg.reproduce.centroids import lay_out_centroids
 from sag_vicreg.reproduce.declarations import ImageSet
+from sag_vicreg.reproduce.query import rank_images
 from sag_vicreg.reproduce.rand_figures import (
     draw_rand_clusters,
     draw_rand_levels,
     rand_results,
 )
+from sag_vicreg.reproduce.reconstructions import reconstruct
+from sag_vicreg.reproduce.unseen_cluster import unseen_cluster
+from sag_vicreg.reproduce.walks import walk_pairs
 
 # Models of these are shown on Caltech-256, as in the paper's figure 6.
 _OF_PHOTOGRAPHS = ("imagenet100", "imagenet1k", "cifar100", "caltech256")
@@ -84,15 +89,7 @@ def _with_runs(titles: Sequence[str], folders: Sequence[Path]) -> list[str]:
     return [f"{title} ({name})" for title, name in zip(titles, names, strict=True)]
 
 
-def _spectral(runs: Sequence[Run], sources: FigureSources) -> UnseenCluster:
-    from sag_vicreg.reproduce.unseen_cluster import unseen_cluster
-
-    return unseen_cluster(seed=sources.seed)
-
-
 def _query(runs: Sequence[Run], sources: FigureSources) -> Query:
-    from sag_vicreg.reproduce.query import rank_images
-
     recipes = [run.read_recipe() for run in runs]
     return rank_images(
         runs,
@@ -106,15 +103,11 @@ def _query(runs: Sequence[Run], sources: FigureSources) -> Query:
 
 
 def _pairs(runs: Sequence[Run], sources: FigureSources) -> ImagePairs:
-    from sag_vicreg.reproduce.walks import walk_pairs
-
     title = runs[0].read_recipe().method.title()
     return walk_pairs(runs[0], title, count=sources.count, seed=sources.seed)
 
 
 def _centroids(runs: Sequence[Run], sources: FigureSources) -> Centroids:
-    from sag_vicreg.reproduce.centroids import lay_out_centroids
-
     recipes = [run.read_recipe() for run in runs]
     trained_on = recipes[0].dataset.name
     # The paper shows classes of another dataset; a model of anything else shows its own.
@@ -126,21 +119,19 @@ def _centroids(runs: Sequence[Run], sources: FigureSources) -> Centroids:
     return lay_out_centroids(runs, titles, images, seed=sources.seed)
 
 
-def _reconstructions(runs: Sequence[Run], sources: FigureSources) -> Reconstructions:
-    from sag_vicreg.reproduce.reconstructions import reconstruct
-
-    return reconstruct(runs[0], count=sources.count, seed=sources.seed)
-
-
 COMPUTED: Mapping[
     str, tuple[type[FigureData], Callable[[Sequence[Run], FigureSources], FigureData]]
 ] = {
-    "spectral": (UnseenCluster, _spectral),
+    "spectral": (UnseenCluster, lambda runs, sources: unseen_cluster(seed=sources.seed)),
     "query": (Query, _query),
     "pairs": (ImagePairs, _pairs),
     "separability": (Separability, lambda runs, sources: separability(seed=sources.seed)),
     "centroids": (Centroids, _centroids),
-    "reconstructions": (Reconstructions, _reconstructions),  # not the paper's: an MAE's progress
+    # Not the paper's: an MAE's progress.
+    "reconstructions": (
+        Reconstructions,
+        lambda runs, sources: reconstruct(runs[0], count=sources.count, seed=sources.seed),
+    ),
 }
 """Figures whose data is computed: what holds it, and what computes it."""
 FROM_RESULTS: Mapping[str, Callable[[Sequence[Result]], Figure]] = {

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sag_vicreg.figures.unseen_cluster import UnseenCluster
-from sag_vicreg.methods.spectralnet import SpectralNet
 
 TRAINED_CENTERS = ((0.0, 0.0), (4.0, 0.0), (2.0, 3.5))
 UNSEEN_CENTER = (5.0, 3.0)
@@ -19,6 +18,8 @@ def unseen_cluster(*, points_per_cluster: int = 150, seed: int = 0) -> UnseenClu
     Three clusters have three leading eigenvectors (one is constant), so the network maps each
     trained cluster to one spot; nothing in its loss says where a fourth should go.
     """
+    from sag_vicreg.methods.spectralnet import SpectralNet
+
     rng = np.random.default_rng(seed)
     train, train_clusters = _draw(rng, TRAINED_CENTERS, points_per_cluster)
     test, test_clusters = _draw(rng, (*TRAINED_CENTERS, UNSEEN_CENTER), points_per_cluster)
