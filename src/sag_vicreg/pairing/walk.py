@@ -68,11 +68,7 @@ def random_walk(
     >>> random_walk(neighbor_affinity(z, z, k=1)).indices.tolist()
     [0, 1, 2, 3]
     """
-    n = len(affinity.indices)
-    if uniforms is None:
-        uniforms = draw_uniforms(n, generator=generator, device=affinity.weights.device)
-    else:
-        check_uniforms(uniforms, n)
+    uniforms = _one_per_row(len(affinity.indices), uniforms, generator, affinity.weights.device)
     reached = uniforms.to(affinity.weights)[:, None]
     cdf = affinity.transition.cumsum(dim=1)
     # The second condition holds where rounding leaves the CDF just short of a uniform near 1:
@@ -233,10 +229,7 @@ class RandomWalkPairing(nn.Module):
         uniforms: Tensor | None,
     ) -> Pairs:
         n, device = len(views.z), views.z.device
-        if uniforms is None:
-            uniforms = draw_uniforms(n, generator=generator, device=device)
-        else:
-            check_uniforms(uniforms, n)
+        uniforms = _one_per_row(n, uniforms, generator, device)
         at_own_view = self.around == "own_view"
         affinity = affinity_to(
             candidates,
@@ -246,7 +239,7 @@ class RandomWalkPairing(nn.Module):
             scale_over=self.scale_over,
             own=torch.arange(n, device=device)[views.own] if at_own_view else None,
         )
-        drawn = random_walk(affinity, uniforms=uniforms.to(device)[views.own])
+        drawn = random_walk(affinity, uniforms=uniforms[views.own])
         return Pairs(
             gather_rows(drawn.indices, views.sizes),
             gather_rows(drawn.weights.to(views.z.dtype), views.sizes),
@@ -258,14 +251,13 @@ class RandomWalkPairing(nn.Module):
         return ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
 
 
-def draw_uniforms(n: int, *, generator: torch.Generator | None, device: torch.device) -> Tensor:
-    """Draw n numbers in [0, 1) where the generator lives and bring them to ``device``."""
-    source = device if generator is None else generator.device
-    return torch.rand(n, generator=generator, device=source).to(device)
-
-
-def check_uniforms(uniforms: Tensor, n: int) -> None:
-    """Refuse uniforms that are not n numbers in [0, 1)."""
+def _one_per_row(
+    n: int, uniforms: Tensor | None, generator: torch.Generator | None, device: torch.device
+) -> Tensor:
+    """Return n numbers in [0, 1) on ``device``: those given, or drawn where the generator lives."""
+    if uniforms is None:
+        source = device if generator is None else generator.device
+        return torch.rand(n, generator=generator, device=source).to(device)
     if not uniforms.is_floating_point():
         raise TypeError(f"uniforms are {uniforms.dtype}: they must be floating point")
     if uniforms.shape != (n,):
@@ -275,6 +267,7 @@ def check_uniforms(uniforms: Tensor, n: int) -> None:
         raise InputError(
             f"uniforms run from {uniforms.min():g} to {uniforms.max():g}: they must lie in [0, 1)"
         )
+    return uniforms.to(device)
 
 
 def check_pairs(pairs: Pairs, n: int, n_candidates: int) -> None:
