@@ -130,9 +130,9 @@ class WalkSettings(MethodSettings):
 
     def addressed(self) -> dict[str, Any]:
         """Leave out keys that came later and say what was done before there were any."""
-        content, fields = super().addressed(), type(self).model_fields
-        same = {key for key in self.newer if content[key] == fields[key].default}
-        return {key: value for key, value in content.items() if key not in same}
+        fields = type(self).model_fields
+        same = {key for key in self.newer if getattr(self, key) == fields[key].default}
+        return self.model_dump(mode="json", exclude=same)
 
     def options(self) -> WalkOptions:
         """Return what :class:`~sag_vicreg.pairing.RandomWalkPairing` takes beside ``k``."""
@@ -175,11 +175,9 @@ class PairingSettings(WalkSettings):
 
     def addressed(self) -> dict[str, Any]:
         """Of a walk that nobody takes, write what was written when results were first published."""
-        content = super().addressed()
         if self.pairing == "views":
-            before = {key: content[key] for key in content if key not in self.newer}
-            return before | {"scale_over": "batch"}
-        return content
+            return self.model_dump(mode="json", exclude=set(self.newer)) | {"scale_over": "batch"}
+        return super().addressed()
 
 
 class SimCLRSection(PairingSettings):
