@@ -81,14 +81,13 @@ class MAE(Method):
     def forward(self, views: Sequence[Tensor], moment: Moment) -> LossTerms:
         """Mask, encode, decode, and compare the masked patches."""
         (images,) = views
-        visible, masked = random_masks(
+        masks = random_masks(
             moment.batch_size,
             self.n_patches,
             mask_ratio=self.mask_ratio,
             generator=moment.generator("masks"),
         )
-        visible = visible[moment.rows].to(images.device)
-        masked = masked[moment.rows].to(images.device)
+        visible, masked = (patches[moment.rows].to(images.device) for patches in masks)
         predicted = self.predict(images, visible)
         with full_precision(predicted):
             error = get_at_index(at_least_float32(predicted) - self.targets(images), masked)
