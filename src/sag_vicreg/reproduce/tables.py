@@ -187,15 +187,14 @@ def assemble(
         averages = (average(finished.get((s.name, method), ()), key) for s, key in places)
         ours = tuple(_scaled(score, factor) for score in averages)
         printed = {
-            (s.name, key): score
+            (s, key): score
             for s in settings
             for key, score in zip(
                 declared.scores, paper_row(declared.name, s.name, method) or (), strict=False
             )
         }
-        paper = tuple(printed.get((s.name, key)) for s, key in places)
-        beside = paper if like_the_paper and printed else ()
-        rows.append(Row(method, METHOD_LABELS[method], ours, beside))
+        beside = [printed.get(place) for place in places] if like_the_paper and printed else []
+        rows.append(Row(method, METHOD_LABELS[method], ours, tuple(beside)))
     notes = (
         *notes,
         *([FOREST_NOTE] if declared.evaluation == "structure" else []),
