@@ -8,6 +8,7 @@ names are listed; and of all packages only the one that has the name is imported
 import re
 import sys
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -21,10 +22,11 @@ T = TypeVar("T")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(:PATH)?")
 
 
+@dataclass(frozen=True, eq=False)
 class Plugins(Generic[T]):
     """One group of entry points.
 
-    Parameters
+    Attributes
     ----------
     noun
         What one of them is called: ``method`` of the group ``sag_vicreg.methods``.
@@ -34,12 +36,9 @@ class Plugins(Generic[T]):
         What is wrong with an object that was found under a name; None where nothing is.
     """
 
-    def __init__(
-        self, noun: str, built_in: Collection[str], problem: Callable[[Any, str], str | None]
-    ) -> None:
-        self.noun = noun
-        self._built_in = built_in
-        self._problem = problem
+    noun: str
+    built_in: Collection[str]
+    problem: Callable[[Any, str], str | None]
 
     def names(self) -> tuple[str, ...]:
         """Return every name that an installed package brings; none of them is imported."""
@@ -51,7 +50,7 @@ class Plugins(Generic[T]):
         if entry is None:
             return None
         found: T = self.named_object(name, entry.value)
-        if problem := self._problem(found, name):
+        if problem := self.problem(found, name):
             raise self.refusal(name, f"{entry.value} {problem}")
         return found
 
@@ -65,7 +64,7 @@ class Plugins(Generic[T]):
 
     def version(self, name: str) -> dict[str, str]:
         """Return package and version behind a name; nothing for a name that no package brings."""
-        entry = None if name in self._built_in else self._found().get(name)
+        entry = None if name in self.built_in else self._found().get(name)
         return {} if entry is None else dict([_origin(entry)])
 
     def named_object(self, name: str, where: str) -> Any:
@@ -75,7 +74,7 @@ class Plugins(Generic[T]):
         try:
             return EntryPoint(name, where, self.noun).load()
         except Exception as error:  # another's module raises what it likes
-            if name in self._built_in:
+            if name in self.built_in:
                 raise
             raise self.refusal(name, f"importing {where} failed, {_said(error)}") from error
 
@@ -88,7 +87,7 @@ class Plugins(Generic[T]):
                     f"the package {package} brings a {self.noun} '{entry.name}', which is no "
                     "name (letters, digits, - and _): uninstall it, or rename it there"
                 )
-            if entry.name in self._built_in:
+            if entry.name in self.built_in:
                 raise InputError(
                     f"the package {package} brings a {self.noun} '{entry.name}', a name that is "
                     "built in: uninstall it, or rename it there"
