@@ -16,8 +16,7 @@ Outline = Callable[[Array, Array], Array]
 
 def length(u: Array, v: Array) -> Array:
     """Length of (u, v); faster than ``np.hypot``, which guards against overflow."""
-    root: Array = np.sqrt(u * u + v * v)
-    return root
+    return np.asarray(np.sqrt(u * u + v * v))
 
 
 def _disc(u: Array, v: Array, radius: float) -> Array:
@@ -26,8 +25,7 @@ def _disc(u: Array, v: Array, radius: float) -> Array:
 
 def _both(a: Array, b: Array) -> Array:
     """Inside both figures."""
-    distance: Array = np.maximum(a, b)
-    return distance
+    return np.asarray(np.maximum(a, b))
 
 
 def _fold(u: Array, v: Array, n: int) -> tuple[Array, Array]:

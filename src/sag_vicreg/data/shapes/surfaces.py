@@ -36,8 +36,7 @@ def ringed(u: Array, v: Array) -> Array:
 
 
 def _soft_step(x: Array) -> Array:
-    step: Array = np.clip(0.5 + 1.2 * x, 0, 1)
-    return step
+    return np.asarray(np.clip(0.5 + 1.2 * x, 0, 1))
 
 
 TEXTURES: dict[str, Callable[[Array, Array], Array]] = {
@@ -105,8 +104,7 @@ def _rim(u: Array, v: Array, distance: Array) -> Array:
 
 
 def _limb(u: Array, v: Array, distance: Array) -> Array:
-    depth: Array = np.clip(1 + distance / 0.35, 0, 1)
-    return 0.5 * depth
+    return np.asarray(0.5 * np.clip(1 + distance / 0.35, 0, 1))
 
 
 # What every member of a family wears, whatever its outline and texture: where, and in what colour.
