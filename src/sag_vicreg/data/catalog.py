@@ -141,7 +141,7 @@ def available(root: str | Path | None = None) -> list[Availability]:
 
 
 def _look_for(name: str, root: str | Path | None) -> Availability:
-    summary, where = "", "nowhere"
+    summary, where, problem = "", "nowhere", None
     try:
         entry = _declared(name)
         summary = entry.summary
@@ -151,8 +151,8 @@ def _look_for(name: str, root: str | Path | None) -> Availability:
         where = str(_find(name, place)[1] or ("built in" if name in DATASETS else "its package"))
         check_dataset(name, root=place)
     except InputError as error:
-        return Availability(name, summary, where, str(error))
-    return Availability(name, summary, where, None)
+        problem = str(error)
+    return Availability(name, summary, where, problem)
 
 
 def read(entry: DatasetEntry, request: Request) -> Records:

@@ -152,8 +152,8 @@ class ImageDataset:
         for row, index in enumerate(chosen):
             image = self._open(index)
             for view, draw in zip(crops, draws, strict=True):
-                (box,) = draw.crop[row : row + 1].boxes(image.height, image.width).tolist()
-                top, left, height, width = box
+                boxes = draw.crop[row : row + 1].boxes(image.height, image.width)
+                top, left, height, width = boxes[0].tolist()
                 pixels = resize_box(image, (left, top, left + width, top + height), draw.crop.size)
                 view[row] = torch.from_numpy(pixels.copy()).permute(2, 0, 1)
         return crops

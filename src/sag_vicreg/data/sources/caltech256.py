@@ -10,10 +10,9 @@ CLUTTER = "257.clutter"
 
 def load_caltech256(request: Request) -> Records:
     """Load the 256 object categories; the split is a seeded 80/20 of every class."""
-    root = request.path
-    folder = root / FOLDER
+    folder = request.path / FOLDER
     if not folder.is_dir():
-        raise InputError(f"{root} holds no Caltech-256: expected a folder {FOLDER} in it")
+        raise InputError(f"{request.path} holds no Caltech-256: expected a folder {FOLDER} in it")
     classes = sorted(
         entry.name for entry in folder.iterdir() if entry.is_dir() and entry.name != CLUTTER
     )

@@ -12,10 +12,9 @@ def load_digits(request: Request) -> Records:
 
     digits = load()
     grey = np.rint(digits.images * (255 / 16)).astype(np.uint8)
-    pixels = torch.from_numpy(grey)[:, None].expand(-1, 3, -1, -1)
     return Records(
         class_names=tuple(str(digit) for digit in range(10)),
         labels=digits.target.astype(np.int64),
         ids=[f"{row:04d}" for row in range(len(grey))],
-        pixels=pixels,
+        pixels=torch.from_numpy(grey)[:, None].expand(-1, 3, -1, -1),
     ).split_by_seed(request)
