@@ -1,6 +1,5 @@
 """Embeddings of a trained model: made once, kept in its run folder, found where published."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from sag_vicreg.artifacts import Contents, Embeddings, Run, read_embeddings, write_embeddings
@@ -11,8 +10,6 @@ from sag_vicreg.reproduce.store import Store
 
 PUBLISHED_IMAGES: int = OPTIONS["structure"]["forest"]["max_images"]
 """Images of a published file: a seeded subset, in equal shares of the classes."""
-Embed = Callable[[Run, ImageSet, int | None], Embeddings]
-"""A trained model, a set of images and a limit on their number to embeddings."""
 
 
 def embed_once(run: Run, images: ImageSet, max_images: int | None = None) -> Embeddings:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sag_vicreg.artifacts import Embeddings, Run, join
 from sag_vicreg.hierarchy import load_hierarchy
 from sag_vicreg.reproduce.declarations import ImageSet
-from sag_vicreg.reproduce.embedding import Embed
+from sag_vicreg.reproduce.embedding import embed_once
 from sag_vicreg.reproduce.forests import forest_scores
 from sag_vicreg.reproduce.plan import Evaluation
 from sag_vicreg.scores import BY_CLUSTERS, Spread, by_level
@@ -25,12 +25,12 @@ class Scored:
     half_samples: dict[str, Spread] = field(default_factory=dict)
 
 
-def _structure(evaluation: Evaluation, runs: list[Run], embed: Embed) -> Scored:
+def _structure(evaluation: Evaluation, runs: list[Run]) -> Scored:
     """Tables 1 to 3: the trees of two models over the same images."""
     from sag_vicreg.structure import compare
 
     options = evaluation.options
-    first, second = (embed(run, evaluation.images, options["max_images"]) for run in runs)
+    first, second = (embed_once(run, evaluation.images, options["max_images"]) for run in runs)
     first, second = join([first, second], ("the first model", "the second model")).sets
     similarity = compare(
         first.vectors,
@@ -42,7 +42,7 @@ def _structure(evaluation: Evaluation, runs: list[Run], embed: Embed) -> Scored:
     )
     forest = options["forest"]
     grown = forest_scores(
-        *(embed(run, evaluation.images, forest["max_images"]) for run in runs),
+        *(embed_once(run, evaluation.images, forest["max_images"]) for run in runs),
         geometry=options["geometry"],
         forest=forest,
     )
@@ -51,14 +51,14 @@ def _structure(evaluation: Evaluation, runs: list[Run], embed: Embed) -> Scored:
     return Scored(similarity.flat() | grown, len(first), halves.flat())
 
 
-def _levels(evaluation: Evaluation, runs: list[Run], embed: Embed) -> Scored:
+def _levels(evaluation: Evaluation, runs: list[Run]) -> Scored:
     """Tables 4 and 5: k-NN and linear probe at every level of the hierarchy."""
     from sag_vicreg.evaluation import hierarchical_knn, hierarchical_probe
 
     images = evaluation.images
     (run,) = runs
-    train = embed(run, ImageSet(images.dataset, images.classes, "train"), None)
-    test = embed(run, ImageSet(images.dataset, images.classes, "test"), None)
+    train = embed_once(run, ImageSet(images.dataset, images.classes, "train"), None)
+    test = embed_once(run, ImageSet(images.dataset, images.classes, "test"), None)
     tree = load_hierarchy(images.dataset)
     sets = (train.vectors, _labels(train), test.vectors, _labels(test), tree)
     knn = hierarchical_knn(*sets, k=evaluation.options["k"])
@@ -66,12 +66,12 @@ def _levels(evaluation: Evaluation, runs: list[Run], embed: Embed) -> Scored:
     return Scored(knn.scores() | probe.scores(), len(test))
 
 
-def _rand(evaluation: Evaluation, runs: list[Run], embed: Embed) -> Scored:
+def _rand(evaluation: Evaluation, runs: list[Run]) -> Scored:
     """Figures 4a and 4b: spectral clusters against the labels of each level."""
     from sag_vicreg.evaluation import rand_index
 
     (run,) = runs
-    test = embed(run, evaluation.images, evaluation.options["max_images"])
+    test = embed_once(run, evaluation.images, evaluation.options["max_images"])
     scores = rand_index(
         test.vectors,
         _labels(test),
@@ -83,10 +83,10 @@ def _rand(evaluation: Evaluation, runs: list[Run], embed: Embed) -> Scored:
     return Scored({k: v for k, v in scores.scores().items() if k.startswith(kept)}, len(test))
 
 
-def _selection(evaluation: Evaluation, runs: list[Run], embed: Embed) -> Scored:
+def _selection(evaluation: Evaluation, runs: list[Run]) -> Scored:
     """Learning-rate search: k-NN among training images alone, one half against the other."""
     (run,) = runs
-    pool = embed(run, evaluation.images, evaluation.options["max_images"])
+    pool = embed_once(run, evaluation.images, evaluation.options["max_images"])
     accuracy = knn_within(pool, evaluation.images.dataset, k=evaluation.options["k"])
     return Scored(by_level("knn", accuracy), len(pool))
 
@@ -112,7 +112,7 @@ def _labels(embeddings: Embeddings) -> NDArray[Any]:
     return embeddings.labels
 
 
-SCORERS: Mapping[str, Callable[[Evaluation, list[Run], Embed], Scored]] = {
+SCORERS: Mapping[str, Callable[[Evaluation, list[Run]], Scored]] = {
     "structure": _structure,
     "levels": _levels,
     "rand": _rand,

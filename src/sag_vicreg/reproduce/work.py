@@ -11,7 +11,6 @@ from importlib.metadata import version
 from sag_vicreg.artifacts import Result
 from sag_vicreg.errors import TrainingStopped
 from sag_vicreg.recipes import Recipe
-from sag_vicreg.reproduce.embedding import embed_once
 from sag_vicreg.reproduce.plan import Evaluation
 from sag_vicreg.reproduce.scheduler import BUSY, DONE
 from sag_vicreg.reproduce.scoring import SCORERS, Scored
@@ -52,8 +51,7 @@ def evaluate_models(evaluation: Evaluation, store: Store, threads: int | None) -
         started = time.perf_counter()
         failure = next(filter(None, map(store.failure, evaluation.recipes)), None)
         runs = list(map(store.run, evaluation.recipes))
-        scorer = SCORERS[evaluation.kind]
-        scored = Scored({}, 0) if failure else scorer(evaluation, runs, embed_once)
+        scored = Scored({}, 0) if failure else SCORERS[evaluation.kind](evaluation, runs)
         Result(
             kind=evaluation.kind,
             key=evaluation.key,
