@@ -85,16 +85,15 @@ def run_tasks(
 
     while waiting or running:
         for key, task in list(waiting.items()):
-            if any(need in failures for need in task.needs):
-                failures[key] = "what it needs has failed"
-                del waiting[key]
-                continue
             # What is not among the tasks, or no longer, is done.
             blocked = any(need in waiting or need in running for need in task.needs)
             early = time.monotonic() < not_before.get(key, 0.0)
-            if blocked or early or len(running) >= jobs:
+            if any(need in failures for need in task.needs):
+                failures[key] = "what it needs has failed"
+                del waiting[key]
+            elif blocked or early or len(running) >= jobs:
                 continue
-            if task.free():
+            elif task.free():
                 running[key] = (waiting.pop(key), executor.submit(task.work, *task.arguments))
             else:
                 retry_later(task)
