@@ -78,11 +78,11 @@ class CheckpointStore:
             except DamagedCheckpointError as error:
                 self._damaged.add(path)
                 passed_over.append(str(error))
-                continue
-            if not quiet:
-                for reason in passed_over:
-                    print(f"{reason}: going on from {path.name}", file=sys.stderr)
-            return restored
+            else:
+                if not quiet:
+                    for reason in passed_over:
+                        print(f"{reason}: going on from {path.name}", file=sys.stderr)
+                return restored
         if passed_over:
             raise DamagedCheckpointError(
                 f"{passed_over[0]}; no older one is good either: train anew in another folder"
