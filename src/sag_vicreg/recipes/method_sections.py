@@ -30,7 +30,7 @@ Widths = Annotated[tuple[Positive, ...], Field(strict=False, min_length=1)]
 
 
 class Section(BaseModel):
-    """A frozen part of a recipe that knows its keys and takes no others."""
+    """A recipe or a part of one: frozen, it knows its keys and takes no others."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 

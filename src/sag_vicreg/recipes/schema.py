@@ -9,7 +9,7 @@ import json
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from sag_vicreg.errors import unknown_name
 from sag_vicreg.published import CROP_SCALES, SINGLE_VIEWS, TWO_VIEWS
@@ -170,10 +170,8 @@ class MonitorSection(Section):
     probe_images: Positive = 2000  # images those measures look at
 
 
-class Recipe(BaseModel):
+class Recipe(Section):
     """Everything that decides the result of a run, and what to write while it runs."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     name: str = "custom"
     scale: str = "paper"
@@ -190,7 +188,8 @@ class Recipe(BaseModel):
     schedule: ScheduleSection
     precision: Literal["32-true", "bf16-mixed", "16-mixed"] = "32-true"
     monitor: MonitorSection = MonitorSection()
-    versions: dict[str, str] = {}  # of the packages that ran it; filled in by training
+    # Of the packages that ran it; filled in by training.
+    versions: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _together(self) -> Self:
