@@ -52,9 +52,8 @@ def split_files(folder: Path, request: Request) -> list[Path]:
     request.refuse_all(folder)
     split = request.split
     prefixes = ("train",) if split == "train" else ("test", "val")
-    every = sorted(folder.glob("*.parquet"))
     # The first that is there: where a dataset has both, validation images are not test images.
-    found = ([file for file in every if file.name.startswith(prefix)] for prefix in prefixes)
+    found = (sorted(folder.glob(f"{prefix}*.parquet")) for prefix in prefixes)
     files = next(filter(None, found), [])
     if not files:
         raise InputError(f"{folder} has no {split}*.parquet: half of the dataset is missing")
