@@ -103,8 +103,11 @@ def finished(evaluations: Iterable[Evaluation], results: Mapping[str, Result]) -
     An address says what a result is of; the method is called as it is asked for, since a recipe may
     since have taken another name.
     """
-    known = [replace(results[e.key], method=e.method) for e in evaluations if e.key in results]
-    return [result for result in known if result.failure is None]
+    return [
+        replace(results[each.key], method=each.method)
+        for each in evaluations
+        if each.key in results and results[each.key].failure is None
+    ]
 
 
 def of_method(results: Iterable[Result], method: str) -> list[Result]:
