@@ -9,7 +9,7 @@ from sag_vicreg.artifacts import Run
 from sag_vicreg.figures.centroids import Centroids
 from sag_vicreg.hierarchy import hierarchy_names, load_hierarchy
 from sag_vicreg.reproduce.declarations import ImageSet
-from sag_vicreg.reproduce.embedding import embed_once
+from sag_vicreg.reproduce.embedding import embed_once, labels_of
 
 # Caltech-256 classes the paper's caption speaks of, and a few of their kin.
 CALTECH_GROUPS = {
@@ -36,8 +36,7 @@ def lay_out_centroids(
     places = []
     for run in runs:
         embeddings = embed_once(run, images)
-        assert embeddings.labels is not None
-        classes, index = np.unique(embeddings.labels.astype(np.str_), return_inverse=True)
+        classes, index = np.unique(labels_of(embeddings).astype(np.str_), return_inverse=True)
         places.append(project(class_centroids(embeddings.vectors, index, len(classes)), seed=seed))
     groups = group_of_class(images.dataset)
     return Centroids(

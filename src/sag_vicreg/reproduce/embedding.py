@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from sag_vicreg.arrays import Array
 from sag_vicreg.artifacts import Contents, Embeddings, Run, read_embeddings, write_embeddings
 from sag_vicreg.recipes import Recipe
 from sag_vicreg.reproduce.declarations import ImageSet
@@ -52,6 +53,12 @@ def embed_once(run: Run, images: ImageSet, max_images: int | None = None) -> Emb
     )
     write_embeddings(path, embeddings, metadata=contents.to_metadata())
     return embeddings
+
+
+def labels_of(embeddings: Embeddings) -> Array:
+    """Return the labels of what was embedded here."""
+    assert embeddings.labels is not None, "`embed` always writes labels"
+    return embeddings.labels
 
 
 def published_file(folder: Path, recipe: Recipe, images: ImageSet) -> Path:

@@ -9,7 +9,7 @@ from sag_vicreg.artifacts import Run, join
 from sag_vicreg.errors import InputError
 from sag_vicreg.figures.query import Query
 from sag_vicreg.reproduce.declarations import ImageSet
-from sag_vicreg.reproduce.embedding import embed_once
+from sag_vicreg.reproduce.embedding import embed_once, labels_of
 
 
 def rank_images(
@@ -29,9 +29,8 @@ def rank_images(
     from sag_vicreg.evaluation.checks import unit_rows
 
     sets = join([embed_once(run, images) for run in runs], [str(run.folder) for run in runs]).sets
-    ids, labels = sets[0].ids, sets[0].labels
+    ids, names = sets[0].ids, labels_of(sets[0]).astype(np.str_)
     assert ids is not None
-    assert labels is not None
     if query is None:
         row = int(np.random.default_rng(seed).integers(len(ids)))
     else:
@@ -43,7 +42,6 @@ def rank_images(
     cosines = np.stack([unit @ unit[row] for unit in units])
     order = np.argsort(-cosines, axis=1, kind="stable")
     nearest = np.stack([ranked[ranked != row][:count] for ranked in order])
-    names = labels.astype(np.str_)
     shown = _pixels(images, ids[[row, *nearest.ravel()]].tolist(), seed=split_seed)
     return Query(
         shown[0],

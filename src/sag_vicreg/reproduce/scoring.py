@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sag_vicreg.artifacts import Embeddings, Run, join
 from sag_vicreg.hierarchy import load_hierarchy
 from sag_vicreg.reproduce.declarations import ImageSet
-from sag_vicreg.reproduce.embedding import embed_once
+from sag_vicreg.reproduce.embedding import embed_once, labels_of
 from sag_vicreg.reproduce.forests import forest_scores
 from sag_vicreg.reproduce.plan import Evaluation
 from sag_vicreg.scores import BY_CLUSTERS, Spread, by_level
@@ -60,7 +58,7 @@ def _levels(evaluation: Evaluation, runs: list[Run]) -> Scored:
     train = embed_once(run, ImageSet(images.dataset, images.classes, "train"), None)
     test = embed_once(run, ImageSet(images.dataset, images.classes, "test"), None)
     tree = load_hierarchy(images.dataset)
-    sets = (train.vectors, _labels(train), test.vectors, _labels(test), tree)
+    sets = (train.vectors, labels_of(train), test.vectors, labels_of(test), tree)
     knn = hierarchical_knn(*sets, k=evaluation.options["k"])
     probe = hierarchical_probe(*sets, seeds=range(evaluation.options["probe_seeds"]))
     return Scored(knn.scores() | probe.scores(), len(test))
@@ -74,7 +72,7 @@ def _rand(evaluation: Evaluation, runs: list[Run]) -> Scored:
     test = embed_once(run, evaluation.images, evaluation.options["max_images"])
     scores = rand_index(
         test.vectors,
-        _labels(test),
+        labels_of(test),
         load_hierarchy(evaluation.images.dataset),
         cluster_counts=evaluation.options["cluster_counts"],
     )
@@ -99,17 +97,12 @@ def knn_within(pool: Embeddings, dataset: str, *, k: int) -> tuple[float, ...]:
     keys, queries = pool.take(order[::2]), pool.take(order[1::2])
     return hierarchical_knn(
         keys.vectors,
-        _labels(keys),
+        labels_of(keys),
         queries.vectors,
-        _labels(queries),
+        labels_of(queries),
         load_hierarchy(dataset),
         k=k,
     ).accuracy
-
-
-def _labels(embeddings: Embeddings) -> NDArray[Any]:
-    assert embeddings.labels is not None, "`embed` always writes labels"
-    return embeddings.labels
 
 
 SCORERS: Mapping[str, Callable[[Evaluation, list[Run]], Scored]] = {
