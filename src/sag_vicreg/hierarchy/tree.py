@@ -78,9 +78,8 @@ class Hierarchy:
         """Group index at ``level - 1`` of every group at ``level``; all 0, the root, at level 1."""
         here = self.labels_at(level)
         above = np.zeros_like(here) if level == 1 else self.labels_at(level - 1)
-        parents = np.empty(len(self.names_at(level)), dtype=np.int64)
-        parents[here] = above
-        return parents
+        _, first_class = np.unique(here, return_index=True)
+        return above[first_class]
 
     def tree_distance(self, among: Ints | None = None) -> Ints:
         """Edges between every two classes through their lowest common ancestor.
@@ -93,10 +92,8 @@ class Hierarchy:
             Indices of the classes to measure between; all of them by default.
         """
         levels = self._level_labels if among is None else self._level_labels[:, among]
-        distance = np.full((levels.shape[1],) * 2, 2 * self.n_levels, dtype=np.int64)
-        for groups in levels:
-            distance -= 2 * (groups[:, None] == groups)
-        return distance
+        apart = sum(groups[:, None] != groups for groups in levels)
+        return 2 * np.asarray(apart, dtype=np.int64)
 
     def encode(self, labels: ArrayLike, level: int) -> Ints:
         """Group index at ``level`` of every image.
