@@ -131,7 +131,7 @@ def hierarchical_probe(
 
     scaled = _precondition(features, queries, n_classes=int(labels[-1].max()) + 1)
     runs = [
-        _probe(scaled, labels, np.random.default_rng(seed), max_rounds)
+        _probe(*scaled, labels, np.random.default_rng(seed), max_rounds)
         for seed in track(list(seeds), "linear probe")
     ]
     return ProbeScores(
@@ -143,17 +143,10 @@ def hierarchical_probe(
     )
 
 
-@dataclass(frozen=True)
-class _Scaled:
-    """Preconditioned features of both sets, and the penalty's weight on each of them."""
-
-    train: Floats32
-    test: Floats32
-    ridge: Floats32
-
-
-def _precondition(train: Array, test: Array, n_classes: int) -> _Scaled:
+def _precondition(train: Array, test: Array, n_classes: int) -> tuple[Floats32, Floats32, Floats32]:
     """Standardise, turn to principal directions and divide each by ``sqrt(variance + weak)``.
+
+    Returns the features of both sets, and the penalty's weight on each of them.
 
     Gradient descent learns a direction at the pace of its variance, and a few directions of an
     embedding have most of it: now all strong directions learn at one pace. Weak ones still come
@@ -183,7 +176,7 @@ def _precondition(train: Array, test: Array, n_classes: int) -> _Scaled:
         np.matmul(centred, rotation, out=result[:, :d])
         return result
 
-    return _Scaled(
+    return (
         turned(centred),
         turned(np.subtract(test, mean).astype(np.float32)),
         np.append(1 / (n * strength), 0).astype(np.float32),
@@ -191,7 +184,12 @@ def _precondition(train: Array, test: Array, n_classes: int) -> _Scaled:
 
 
 def _probe(
-    scaled: _Scaled, labels: Ints, rng: np.random.Generator, max_rounds: int
+    train: Floats32,
+    test: Floats32,
+    ridge: Floats32,
+    labels: Ints,
+    rng: np.random.Generator,
+    max_rounds: int,
 ) -> tuple[Ints, NDArray[np.float64], Ints]:
     """Return predictions on the test set, chosen rates and chosen rounds, each by level."""
     n_levels, n = labels.shape
@@ -201,18 +199,14 @@ def _probe(
         targets=np.tile(np.arange(n_levels), len(LEARNING_RATES)),
         n_classes=n_classes,
         rates=np.repeat(LEARNING_RATES, n_levels),
-        ridge=scaled.ridge,
+        ridge=ridge,
     )
     rates, rounds, weights = _race(
-        stack,
-        (scaled.train[fit], labels[:, fit]),
-        (scaled.train[held], labels[:, held]),
-        rng,
-        max_rounds,
+        stack, (train[fit], labels[:, fit]), (train[held], labels[:, held]), rng, max_rounds
     )
-    final = SoftmaxStack(np.arange(n_levels), n_classes, rates, scaled.ridge, weights)
-    final.train(scaled.train, labels, rng, passes=2)
-    return np.stack(final.predict(scaled.test)), rates, rounds
+    final = SoftmaxStack(np.arange(n_levels), n_classes, rates, ridge, weights)
+    final.train(train, labels, rng, passes=2)
+    return np.stack(final.predict(test)), rates, rounds
 
 
 def _race(
