@@ -15,6 +15,7 @@ from sag_vicreg.arrays import Array
 from sag_vicreg.compiling import use_numba
 from sag_vicreg.evaluation.checks import unit_rows
 from sag_vicreg.progress import progress_bar
+from sag_vicreg.structure.parallel import blocks
 
 QUERY_BLOCK = 1024
 KEY_BLOCK = 8192
@@ -77,8 +78,7 @@ def nearest(queries: Array, keys: Array, k: int) -> Neighbors:
     indices = np.zeros((m, k), dtype=np.int64)
     tile = np.empty(min(m, QUERY_BLOCK) * min(n, KEY_BLOCK), dtype=np.float32)
     with progress_bar("nearest neighbours", total=m) as advance:
-        for start in range(0, m, QUERY_BLOCK):
-            rows = slice(start, min(start + QUERY_BLOCK, m))
+        for rows in blocks(m, QUERY_BLOCK):
             block = unit_queries[rows]
             for first_key in range(0, n, KEY_BLOCK):
                 key_block = unit_keys[first_key : first_key + KEY_BLOCK]

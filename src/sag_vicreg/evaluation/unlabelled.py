@@ -10,6 +10,7 @@ from sag_vicreg.arrays import Array
 from sag_vicreg.errors import InputError
 from sag_vicreg.evaluation.checks import check_vectors, unit_rows
 from sag_vicreg.progress import progress_bar
+from sag_vicreg.structure.parallel import blocks
 
 _BLOCK = 2048
 
@@ -27,8 +28,9 @@ class LabelFree:
 
     def scores(self) -> dict[str, float]:
         """Return the measures there are by their flat keys."""
-        found = {f"label_free.{name}": value for name, value in asdict(self).items()}
-        return {key: value for key, value in found.items() if value is not None}
+        return {
+            f"label_free.{name}": value for name, value in asdict(self).items() if value is not None
+        }
 
 
 def label_free(vectors: ArrayLike, view: ArrayLike | None = None) -> LabelFree:
@@ -87,23 +89,22 @@ def uniformity(vectors: ArrayLike) -> float:
     unit = unit_rows(check_vectors(vectors, "vectors"))
     squares = (unit**2).sum(axis=1)
     n = len(unit)
+    every = blocks(n, _BLOCK)
     total = 0.0
     with progress_bar("uniformity", total=n) as advance:
-        for start in range(0, n, _BLOCK):
-            block = slice(start, min(start + _BLOCK, n))
-            for other in range(start, n, _BLOCK):
-                columns = slice(other, min(other + _BLOCK, n))
-                kernel = unit[block] @ unit[columns].T
+        for place, rows in enumerate(every):
+            for columns in every[place:]:
+                kernel = unit[rows] @ unit[columns].T
                 kernel *= 4
-                kernel -= 2 * squares[block, None]
+                kernel -= 2 * squares[rows, None]
                 kernel -= 2 * squares[None, columns]
                 np.exp(kernel, out=kernel)
-                if other == start:
+                if columns is rows:
                     # Each pair once: the block on the diagonal holds them twice, and itself.
                     total += (kernel.sum(dtype=np.float64) - np.trace(kernel, dtype=float)) / 2
                 else:
                     total += kernel.sum(dtype=np.float64)
-            advance(block.stop - block.start)
+            advance(rows.stop - rows.start)
     # Rounding can push identical points a hair above 0.
     return min(0.0, float(np.log(total / (n * (n - 1) / 2))))
 
