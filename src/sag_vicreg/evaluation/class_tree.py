@@ -8,7 +8,7 @@ is half the number of edges between the two classes: 1 for siblings, ``n_levels`
 meet only at the root.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,6 @@ from sag_vicreg.evaluation.centroids import class_centroids
 from sag_vicreg.evaluation.checks import check_vectors, labels_by_level
 from sag_vicreg.hierarchy import Hierarchy
 from sag_vicreg.structure import Tree, ward_tree
-
-_CORRELATIONS = ("pearson", "spearman", "kendall")
 
 
 @dataclass(frozen=True)
@@ -37,12 +35,20 @@ class ClassTreeScores:
 
     def scores(self) -> dict[str, float]:
         """Return the correlations by their flat keys."""
-        return {f"class_tree.{name}": getattr(self, name) for name in _CORRELATIONS}
+        return {
+            "class_tree.pearson": self.pearson,
+            "class_tree.spearman": self.spearman,
+            "class_tree.kendall": self.kendall,
+        }
 
     def settings(self) -> dict[str, Any]:
         """Return what was correlated."""
-        rest = {name: value for name, value in asdict(self).items() if name not in _CORRELATIONS}
-        return {"lca": "level", **rest}
+        return {
+            "lca": "level",
+            "n_classes": self.n_classes,
+            "geometry": self.geometry,
+            "ties": self.ties,
+        }
 
 
 def class_tree_similarity(

@@ -115,7 +115,6 @@ def find_hierarchy(
         return name, load_hierarchy(name)
     datasets = {each.dataset for each in inputs}
     if len(datasets) == 1 and (dataset := datasets.pop()) in hierarchy_names():
-        assert dataset is not None
         return dataset, load_hierarchy(dataset)
     known = [each for each in labels if each is not None]
     if not known:
