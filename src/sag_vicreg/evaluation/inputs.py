@@ -170,7 +170,11 @@ def _group_names(given: Sequence[str | None], opened: Sequence[Input]) -> list[s
     doubled = {family for (family, _), times in seeds.items() if times > 1}
     families = [place if each in doubled else each for place, each in enumerate(families)]
     first = {family: families.index(family) for family in families}
-    names = distinct_names([_source(given[place], opened[place]) for place in first.values()])
+    sources = [
+        Source(each.test if each.run is None else each.run.folder, each.model, name)
+        for name, each in zip(given, opened, strict=True)
+    ]
+    names = distinct_names([sources[place] for place in first.values()])
     name_of = dict(zip(first, names, strict=True))
     return [name_of[family] for family in families]
 
@@ -181,7 +185,3 @@ def _family(each: Input) -> Any:
         return None
     images = each.test.name if each.contents is None else each.contents.images
     return each.model.digest(), images
-
-
-def _source(given: str | None, each: Input) -> Source:
-    return Source(each.test if each.run is None else each.run.folder, each.model, given)

@@ -12,6 +12,7 @@ from sag_vicreg.evaluation.checks import labelled_sets
 from sag_vicreg.evaluation.neighbors import nearest
 from sag_vicreg.hierarchy import Hierarchy
 from sag_vicreg.scores import by_level
+from sag_vicreg.structure.parallel import blocks
 
 Vote = Literal["plain", "weighted"]
 VOTERS = 20
@@ -130,14 +131,13 @@ def _vote(
     """Return the label with most votes in each row, the smallest where votes are equal."""
     n_groups = int(labels.max()) + 1
     winners = np.empty(len(voters), dtype=np.int64)
-    step = max(1, _CELLS // n_groups)
-    for start in range(0, len(voters), step):
-        block = voters[start : start + step]
+    for rows in blocks(len(voters), max(1, _CELLS // n_groups)):
+        block = voters[rows]
         cells = labels[block] + n_groups * np.arange(len(block))[:, None]
         votes = np.bincount(
             cells.ravel(),
-            weights=None if weights is None else weights[start : start + step].ravel(),
+            weights=None if weights is None else weights[rows].ravel(),
             minlength=n_groups * len(block),
         )
-        winners[start : start + step] = votes.reshape(len(block), n_groups).argmax(axis=1)
+        winners[rows] = votes.reshape(len(block), n_groups).argmax(axis=1)
     return winners

@@ -225,7 +225,7 @@ def _race(
     least = np.full(n_levels, np.inf)
     rates, rounds = np.zeros(n_levels), np.zeros(n_levels, dtype=np.int64)
     weights: list[Floats32] = [np.empty(0, dtype=np.float32)] * n_levels
-    stale = np.zeros(len(stack), dtype=np.int64)
+    stale = np.zeros(len(stack.targets), dtype=np.int64)
     for done in range(1, max_rounds + 1):
         stack.train(*fit, rng, passes=0.5)
         stale += 1

@@ -50,9 +50,6 @@ class SoftmaxStack:
         self._weights = np.concatenate(start)
         self._average: Floats32 | None = None
 
-    def __len__(self) -> int:
-        return len(self.targets)
-
     def keep(self, which: NDArray[np.bool_]) -> None:
         """Drop all classifiers but these."""
         rows = np.repeat(which, self._sizes)

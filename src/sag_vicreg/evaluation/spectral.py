@@ -21,6 +21,7 @@ from sag_vicreg.arrays import Array, Ints
 from sag_vicreg.evaluation.checks import unit_rows
 from sag_vicreg.evaluation.neighbors import nearest
 from sag_vicreg.progress import track
+from sag_vicreg.structure.parallel import blocks
 
 # Below this, and where many of the eigenvectors are wanted, the dense solver is the faster one.
 _DENSE = 1000
@@ -103,13 +104,13 @@ def _nearest_outside(
     """Return for each of ``rows`` the most similar point of another piece, and the cosine."""
     where = np.empty(len(rows), dtype=np.int64)
     similarity = np.empty(len(rows), dtype=np.float32)
-    for start in range(0, len(rows), _BLOCK):
-        block = rows[start : start + _BLOCK]
+    for part in blocks(len(rows), _BLOCK):
+        block = rows[part]
         product = unit[block] @ unit.T
         product[piece[block][:, None] == piece[None, :]] = -np.inf
         best = product.argmax(axis=1)
-        where[start : start + _BLOCK] = best
-        similarity[start : start + _BLOCK] = product[np.arange(len(block)), best]
+        where[part] = best
+        similarity[part] = product[np.arange(len(block)), best]
     return where, similarity
 
 
