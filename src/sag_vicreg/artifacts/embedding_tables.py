@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sag_vicreg.artifacts.arrow import candidates, with_others
 from sag_vicreg.artifacts.columns import ColumnNames
 from sag_vicreg.artifacts.embeddings import Embeddings, as_floats
-from sag_vicreg.artifacts.id_hashes import Hashes, hash_ids, hash_positions
+from sag_vicreg.artifacts.id_hashes import Hashes, hash_parts, hash_positions
 from sag_vicreg.artifacts.table_files import (
     SUFFIXES,
     Piece,
@@ -93,8 +93,7 @@ class EmbeddingTable:
             with one_line(piece.path):  # the number of rows is only said so far
                 check_memory(8 * piece.rows * (len(seeds) + 1))
             return tuple(hash_positions(piece.start, piece.stop, seed=seed) for seed in seeds)
-        parts = [[hash_ids(ids, seed=seed) for seed in seeds] for ids in self.ids(piece)]
-        return tuple(np.concatenate(of_seed) for of_seed in zip(*parts, strict=True))
+        return hash_parts(self.ids(piece), seeds)
 
     def ids(self, piece: Piece) -> "Iterator[pa.Array]":
         """Read the ids of a piece as text, some at a time."""
@@ -141,8 +140,7 @@ class EmbeddingTable:
         if self.id_column is None:
             return str(row)
         piece = self._piece_of(row)
-        ids = chain.from_iterable(self.ids(piece))
-        return str(next(islice(ids, row - piece.start, None)))
+        return str(next(islice(chain.from_iterable(self.ids(piece)), row - piece.start, None)))
 
     def place_of(self, row: int) -> str:
         """Say where a row is: its number in its file, and which file that is."""
@@ -285,11 +283,10 @@ def _columns(
     table = with_others(pa.Table.from_batches(first), schema)
     table.validate(full=True)
     identity, label, _, places = find_columns(table, names)
-    vectors = tuple(table.column_names[place] for place in places)
     sample = vectors_of(table, places)
     if sample.shape[1] == 0:
         raise InputError("embeddings have no dimensions: every vector is empty")
-    return identity, label, vectors, sample
+    return identity, label, tuple(table.column_names[place] for place in places), sample
 
 
 def _check_columns(

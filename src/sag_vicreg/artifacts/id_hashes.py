@@ -4,6 +4,7 @@ Rows chosen by such a hash are a uniform sample, and two tables choose the same 
 order of their rows, without either knowing the other.
 """
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,6 +63,12 @@ def hash_ids(ids: "pa.Array", *, seed: int = 0) -> Hashes:
         word = words[bounds[rows] + first] << beyond
         hashes[rows] = _mix((hashes[rows] ^ word) * _GOLDEN + np.uint64(first + 1))
     return hashes
+
+
+def hash_parts(parts: "Iterable[pa.Array]", seeds: Sequence[int]) -> tuple[Hashes, ...]:
+    """Hash the ids of several arrays by each seed, one array at a time."""
+    found = [[hash_ids(ids, seed=seed) for seed in seeds] for ids in parts]
+    return tuple(np.concatenate(of_seed) for of_seed in zip(*found, strict=True))
 
 
 def hash_again(hashes: Hashes, *, seed: int) -> Hashes:

@@ -14,7 +14,7 @@ from sag_vicreg.arrays import Floats
 from sag_vicreg.artifacts import Embeddings, EmbeddingTable
 from sag_vicreg.artifacts.embedding_tables import room_beside_reading
 from sag_vicreg.artifacts.held_tables import HeldTable, as_table
-from sag_vicreg.artifacts.id_hashes import Hashes, hash_ids, hash_positions, limit_of_first
+from sag_vicreg.artifacts.id_hashes import Hashes, hash_parts, hash_positions, limit_of_first
 from sag_vicreg.artifacts.id_joins import HashPartitions, count_common
 from sag_vicreg.artifacts.table_files import Piece
 from sag_vicreg.decisions.checks import JoinCheck, SetCheck
@@ -22,8 +22,6 @@ from sag_vicreg.errors import InputError
 from sag_vicreg.passes import Passes
 from sag_vicreg.structure.memory import gigabytes
 from sag_vicreg.structure.parallel import Workers, blocks
-
-Table = HeldTable | EmbeddingTable
 
 # Cosine from which two rows that are not equal count as near duplicates.
 NEAR = 0.9999
@@ -153,7 +151,7 @@ def check_set(
 
 
 def look(
-    piece: Piece, *, table: Table, most_paired: int, most_norms: int
+    piece: Piece, *, table: EmbeddingTable, most_paired: int, most_norms: int
 ) -> list[tuple[_Seen, _Sampled]]:
     """Look at the rows of one piece, block by block."""
     limits = limit_of_first(most_paired, table.rows), limit_of_first(most_norms, table.rows)
@@ -211,7 +209,7 @@ def _near_duplicates(points: npt.NDArray[np.float32]) -> int:
         return sum(workers.map(count, blocks(len(points), _ROWS)))
 
 
-def _most_paired(table: Table, most: int, memory: int | None, threads: int) -> int:
+def _most_paired(table: EmbeddingTable, most: int, memory: int | None, threads: int) -> int:
     """Return how many rows may be held to look for near duplicates."""
     if memory is None or isinstance(table, HeldTable):
         return most
@@ -226,30 +224,28 @@ def _most_paired(table: Table, most: int, memory: int | None, threads: int) -> i
     return fitting
 
 
-def _hash_ids(piece: Piece, *, table: Table) -> tuple[Hashes, Hashes]:
+def _hash_ids(piece: Piece, *, table: EmbeddingTable) -> tuple[Hashes, ...]:
     """Return two hashes of each id of a piece that is not empty."""
     import pyarrow.compute as pc
 
-    found = []
-    for ids in table.ids(piece):
-        known = ids.filter(pc.not_equal(ids, ""))
-        found.append([hash_ids(known, seed=seed) for seed in (0, 1)])
-    first, second = (np.concatenate(hashes) for hashes in zip(*found, strict=True))
-    return first, second
+    return hash_parts((ids.filter(pc.not_equal(ids, "")) for ids in table.ids(piece)), (0, 1))
 
 
-def _partition_ids(table: Table, partitions: HashPartitions, passes: Passes, bar: str) -> int:
+def _partition_ids(
+    table: EmbeddingTable, partitions: HashPartitions, passes: Passes, bar: str
+) -> int:
     """Add every id to ``partitions``; return how many are empty."""
     known = 0
     task = partial(_hash_ids, table=table)
-    shown = None if isinstance(table, HeldTable) else bar
-    for first, second in passes.map(task, table.pieces, bar=shown):
+    for first, second in passes.map(
+        task, table.pieces, bar=None if isinstance(table, HeldTable) else bar
+    ):
         partitions.add(first, second, np.zeros(len(first), np.int64))
         known += len(first)
     return table.rows - known
 
 
-def _check_ids(table: Table, name: str, passes: Passes) -> tuple[int, int]:
+def _check_ids(table: EmbeddingTable, name: str, passes: Passes) -> tuple[int, int]:
     """Count the ids that are empty, and those that an earlier row has."""
     with HashPartitions(table.rows, held=isinstance(table, HeldTable)) as partitions:
         empty = _partition_ids(table, partitions, passes, f"ids of {name}")
