@@ -20,7 +20,6 @@ from sag_vicreg.structure import (
 
 TOLERANCE = 0.02
 NEIGHBORS = 10
-EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "undecided": 3}
 # A floor of so much more items than these sets have would be of narrower scores.
 _FEWER = 0.9
 
@@ -73,7 +72,7 @@ class Decision:
     @property
     def exit_code(self) -> int:
         """What ``sag-vicreg gate`` exits with."""
-        return EXIT_CODES[self.outcome]
+        return {"pass": 0, "fail": 1, "undecided": 3}[self.outcome]
 
     @property
     def sentence(self) -> str:
@@ -220,7 +219,6 @@ def decide(
         if limit is None
         else Rule(limit.score, by_interval=False)
     )
-    near = min(NEIGHBORS, forest_old.n - 1)
     return Decision(
         outcome=rule.outcome(found),
         reason=rule.reason(found),
@@ -228,7 +226,9 @@ def decide(
         tolerance=tolerance if limit is None else None,
         limit=limit,
         similarity=found,
-        neighbors_shared=mutual_neighbors(forest_old.points, forest_new.points, k=near),
+        neighbors_shared=mutual_neighbors(
+            forest_old.points, forest_new.points, k=min(NEIGHBORS, forest_old.n - 1)
+        ),
         cka=linear_cka(forest_old.points, forest_new.points),
         items_needed=rule.items_needed(found),
         caution=rule.caution(found),
