@@ -262,16 +262,14 @@ def _read_value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
+    value = 0
+    for shift in range(0, 64, 7):
         byte = data[at]
         at += 1
         value |= (byte & 127) << shift
-        shift += 7
         if byte < 128:
             return value, at
-        if shift > 63:
-            raise ValueError("the header of a page is damaged")
+    raise ValueError("the header of a page is damaged")
 
 
 def _read_number(data: bytes, at: int) -> tuple[int, int]:
