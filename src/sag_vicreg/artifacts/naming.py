@@ -43,17 +43,7 @@ def distinct_names(sources: Sequence[Source]) -> tuple[str, ...]:
     >>> distinct_names([Source(Path("x/test.npy")), Source(Path("y/test.npy"))])
     ('x/test.npy', 'y/test.npy')
     """
-    recipes = [source.recipe for source in sources if source.recipe is not None]
-    files = [source.path for source in sources if source.recipe is None]
-    names = []
-    for source in sources:
-        if source.given is not None:
-            names.append(source.given)
-        elif source.recipe is not None:
-            names.append(_by_recipe(source.recipe, recipes))
-        else:
-            names.append(_shortest(source.path, files))
-    names = [visible(name) for name in names]
+    names = [visible(_short_name(source, sources)) for source in sources]
     once: list[str] = []
     for source, name in zip(sources, names, strict=True):
         if source.given is None and names.count(name) > 1:
@@ -65,6 +55,15 @@ def distinct_names(sources: Sequence[Source]) -> tuple[str, ...]:
         f"{name} ({place})" if once.count(name) > 1 and source.given is None else name
         for place, (name, source) in enumerate(zip(once, sources, strict=True), start=1)
     )
+
+
+def _short_name(source: Source, among: Sequence[Source]) -> str:
+    """Return what a source is called where no other is called so."""
+    if source.given is not None:
+        return source.given
+    if source.recipe is None:
+        return _shortest(source.path, [each.path for each in among if each.recipe is None])
+    return _by_recipe(source.recipe, [each.recipe for each in among if each.recipe is not None])
 
 
 def _by_recipe(recipe: "Recipe", among: "Sequence[Recipe]") -> str:
