@@ -106,8 +106,7 @@ def with_others(read: "pa.Table", schema: "pa.Schema") -> "pa.Table":
         next(columns) if field.name in read.column_names else pa.nulls(read.num_rows, field.type)
         for field in schema
     ]
-    fields = [pa.field(f.name, c.type) for f, c in zip(schema, everything, strict=True)]
-    return pa.table(everything, schema=pa.schema(fields, metadata=schema.metadata))
+    return pa.table(everything, names=schema.names, metadata=schema.metadata)
 
 
 def ipc_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
@@ -129,15 +128,14 @@ def json_lines_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
 
     check_memory(file_size(file))
     columns: dict[str, dict[int, Any]] = {}
-    rows = values = 0
+    rows = 0
     for number, line in enumerate(file, start=1):
         if not line.strip():
             continue
         for key, value in _parse_line(line, number).items():
             columns.setdefault(key, {})[rows] = _compact(value)
-            values += 1
         rows += 1
-    if len(columns) * rows > _MOST_CELLS_PER_VALUE * values:
+    if len(columns) * rows > _MOST_CELLS_PER_VALUE * sum(map(len, columns.values())):
         raise InputError(
             f"{rows:,} lines have {len(columns):,} different names, most of them missing in most "
             "lines: write the same names in every line"
@@ -190,8 +188,7 @@ def csv_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
         parse_options=arrow.ParseOptions(newlines_in_values=bool(names.text_column)),
         convert_options=arrow.ConvertOptions(column_types=dict.fromkeys(as_written, pa.string())),
     )
-    fractions = any(has_fractions(column) for column in table.columns)
-    if headless and names.vector_columns is None and not fractions:
+    if headless and names.vector_columns is None and not any(map(has_fractions, table.columns)):
         raise InputError(
             "there is no header, and whole numbers alone do not tell dimensions from ids or "
             "classes: add --vector-columns '*' if every column is a dimension, or name those "

@@ -43,8 +43,7 @@ class ArrowMessages:
         self._file = file
         self._length = file.seek(0, 2)
         self.is_file = self._read(0, len(_MAGIC)) == _MAGIC
-        found = self._in_footer() if self.is_file else self._in_order()
-        self.dictionaries, self.batches = found
+        self.dictionaries, self.batches = self._in_footer() if self.is_file else self._in_order()
 
     def _read(self, place: int, size: int) -> bytes:
         if place < 0 or size < 0 or place + size > self._length:
@@ -55,19 +54,18 @@ class ArrowMessages:
             raise ValueError("it became shorter while it was read")
         return data
 
-    def _in_footer(self) -> tuple[list[Block], list[Block]]:
+    def _in_footer(self) -> list[list[Block]]:
         tail = 4 + len(_MAGIC)
         size, magic = struct.unpack(f"<i{len(_MAGIC)}s", self._read(self._length - tail, tail))
         if magic != _MAGIC:
             raise ValueError("its end is missing")
         footer = _Table.root(self._read(self._length - tail - size, size))
-        dictionaries, batches = (
+        return [
             [Block(*each) for each in footer.vector(field, "<qi12x")]
             for field in (_DICTIONARIES, _BATCHES)
-        )
-        return dictionaries, batches
+        ]
 
-    def _in_order(self) -> tuple[list[Block], list[Block]]:
+    def _in_order(self) -> list[list[Block]]:
         found: dict[int, list[Block]] = {_DICTIONARY: [], _BATCH: []}
         place = 0
         while place < self._length:
@@ -76,7 +74,7 @@ class ArrowMessages:
                 break
             found.setdefault(message.number(_KIND, "B"), []).append(Block(place, size))
             place += size + message.number(_BODY_LENGTH, "q")
-        return found[_DICTIONARY], found[_BATCH]
+        return [found[_DICTIONARY], found[_BATCH]]
 
     def _message(self, place: int) -> "tuple[_Table | None, int]":
         """Return a message and its size without its body; None for the end of a stream."""
@@ -101,8 +99,7 @@ class ArrowMessages:
         buffers = header.vector(_BUFFERS, "<qq")
         sizes = [size for _, size in buffers]
         if header.table(_COMPRESSION) is not None:
-            body = block.place + block.size
-            sizes = [self._unpacked(body + at, size) for at, size in buffers]
+            sizes = [self._unpacked(block.place + block.size + at, size) for at, size in buffers]
         rows = header.number(_ROWS, "q")
         if min([rows, *sizes]) < 0:
             raise ValueError("a batch has a negative size")
