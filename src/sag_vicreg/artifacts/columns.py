@@ -118,8 +118,10 @@ def _places_between(
     known = set(numbers.values())
     missing = next((number for number in range(first, last + 1) if number not in known), None)
     if missing is not None and numbers:
-        gap = affixes[0] + str(missing) + affixes[1]
-        raise InputError(f"--vector-columns {shlex.quote(item)}: there is no column '{gap}'")
+        raise InputError(
+            f"--vector-columns {shlex.quote(item)}: there is no column "
+            f"'{affixes[0]}{missing}{affixes[1]}'"
+        )
     return list(numbers)
 
 

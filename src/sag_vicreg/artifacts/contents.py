@@ -8,8 +8,6 @@ from pydantic import Field
 
 from sag_vicreg.door import check_form
 
-MadeBy = Literal["embed", "reproduce"]
-
 
 @dataclass(frozen=True)
 class Contents:
@@ -33,7 +31,7 @@ class Contents:
     seed: Annotated[int, Field(ge=0)]
     model: str
     max_images: Annotated[int, Field(ge=1)] | None = None
-    made_by: MadeBy = "embed"
+    made_by: Literal["embed", "reproduce"] = "embed"
 
     @property
     def images(self) -> "Contents":

@@ -82,8 +82,7 @@ class Embeddings:
             raise InputError(
                 f"embeddings have dtype {self.vectors.dtype}: expected a float dtype, convert first"
             )
-        columns = {"ids": self.ids, "labels": self.labels, "texts": self.texts}
-        for name, column in columns.items():
+        for name, column in (("ids", self.ids), ("labels", self.labels), ("texts", self.texts)):
             if column is not None and column.shape != (len(self),):
                 raise InputError(
                     f"{name} have shape {column.shape} but there are {len(self)} rows of vectors"
@@ -185,9 +184,7 @@ def as_floats(vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def _as_text(texts: Array, name: str) -> npt.NDArray[np.str_]:
     if texts.dtype.kind not in "USiufb":
         raise InputError(f"{name} have dtype {texts.dtype}: expected text or numbers")
-    if texts.dtype.kind == "S":
-        return np.char.decode(texts, "utf-8")
-    return texts.astype(np.str_)
+    return np.char.decode(texts, "utf-8") if texts.dtype.kind == "S" else texts.astype(np.str_)
 
 
 def _as_labels(labels: Array) -> Array:

@@ -45,9 +45,8 @@ def dataset_table(folder: Path, names: ColumnNames) -> "pa.Table":
         found = read_json(folder / "dataset_dict.json", _DESCRIPTION, _Splits)
         some = found.splits[0] if found.splits else "train"
         raise InputError(f"it holds {', '.join(found.splits)}: name one, as {folder / some}")
-    state = read_json(folder / "state.json", _DESCRIPTION, _State)
     tables = []
-    for shard in state.files:
+    for shard in read_json(folder / "state.json", _DESCRIPTION, _State).files:
         if Path(shard.filename).name != shard.filename:
             raise InputError(f"state.json names '{shard.filename}', which is not in the folder")
         with open_file(folder / shard.filename, SHARD) as file:

@@ -77,8 +77,7 @@ class HashPartitions:
     @property
     def repeats(self) -> int:
         """How many rows have the hash of an earlier one."""
-        every = map(self.sorted, range(self.count))
-        return sum(len(records) - len(_distinct(records)) for records in every)
+        return sum(len(each) - len(_distinct(each)) for each in map(self.sorted, range(self.count)))
 
 
 def count_common(every: Sequence[HashPartitions]) -> int:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sag_vicreg.artifacts.embeddings import Embeddings
 from sag_vicreg.artifacts.texts import Texts
-from sag_vicreg.errors import InputError, unknown_name
+from sag_vicreg.errors import InputError, check_name
 
 How = Literal["exact", "inner"]
 
@@ -40,9 +40,7 @@ class Joined:
     def note(self, names: Sequence[str]) -> str | None:
         """Say how many rows were left out, of which set; None where all are there."""
         parts = [f"{n:,} of {name}" for n, name in zip(self.left_out, names, strict=True) if n]
-        if not parts:
-            return None
-        return f"left out rows whose id not every set has: {', '.join(parts)}"
+        return f"left out rows whose id not every set has: {', '.join(parts)}" if parts else None
 
 
 def join(
@@ -73,8 +71,7 @@ def join(
     >>> joined.sets[1].ids.tolist(), joined.left_out
     (['x', 'z'], (1, 0))
     """
-    if how not in get_args(How):
-        raise unknown_name("join", how, get_args(How))
+    check_name("join", how, get_args(How))
     called = list(names or [f"set {place}" for place in range(1, len(sets) + 1)])
     if any(each.ids is None for each in sets):
         _check_positions(sets, called)

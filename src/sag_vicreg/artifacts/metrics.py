@@ -31,8 +31,9 @@ def _columns(header: list[str], rows: list[list[str]]) -> dict[str, NDArray[np.f
                 f"row {place + 1} has {len(row)} cells and the header {len(header)}: "
                 f"{METRICS.remedy}"
             )
-        for column, cell in enumerate(row):
-            values[place, column] = _number(cell, place + 1, header[column])
+        values[place] = [
+            _number(cell, place + 1, column) for cell, column in zip(row, header, strict=True)
+        ]
     values[~np.isfinite(values)] = np.nan
     return {name: values[:, column] for column, name in enumerate(header)}
 

@@ -171,8 +171,9 @@ def training_file(test: EmbeddingFile) -> EmbeddingFile | None:
         if (c := file.contents) is not None
         and c == replace(tested, split="train", made_by="embed", max_images=c.max_images)
     ]
-    limits = (tested.max_images, None)
-    fitting = [file for limit in limits for file, most in beside if most == limit]
+    fitting = [
+        file for limit in (tested.max_images, None) for file, most in beside if most == limit
+    ]
     candidates = fitting[:1] or [file for file, _ in beside]
     if len(candidates) > 1:
         raise InputError(

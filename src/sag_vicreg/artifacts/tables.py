@@ -235,5 +235,4 @@ def _from_list_column(column: "pa.ChunkedArray", name: str) -> Array:
             f"vectors differ in length: "
             f"row 0 has {lengths[0]} numbers, row {row} has {lengths[row]}"
         )
-    flat: Array = pc.list_flatten(column).to_numpy()
-    return flat.reshape(len(lengths), int(lengths[0]))
+    return np.reshape(pc.list_flatten(column).to_numpy(), (len(lengths), int(lengths[0])))
