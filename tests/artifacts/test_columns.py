@@ -221,6 +221,16 @@ def test_of_two_id_columns_one_is_chosen_and_none_is_a_dimension(tmp_path: Path)
         read_embeddings(path, id_column="id", label_column="kind")
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_column_without_a_name_can_be_that_of_the_ids(tmp_path: Path, suffix: str) -> None:
+    codes = [f"00{row}" for row in range(ROWS)]
+    path = write(tmp_path / f"e{suffix}", {"": codes} | dimensions())
+    read = read_embeddings(path, id_column="")
+    assert read.ids is not None
+    assert read.ids.tolist() == codes
+    np.testing.assert_array_equal(read.vectors, matrix(dimensions()))
+
+
 def test_lists_win_over_single_numbers_and_two_of_them_are_asked_about(tmp_path: Path) -> None:
     vectors = matrix(dimensions())
     columns: Table = {"year": list(range(ROWS)), "text": [["a"]] * ROWS, "v": vectors.tolist()}

@@ -83,8 +83,7 @@ def parquet_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
 
 def candidates(schema: "pa.Schema", names: ColumnNames) -> list[str]:
     """Return the columns that may be something of ours, in the order of the file."""
-    said = (names.id_column, names.label_column, names.text_column)
-    texts = [*IDS, *LABELS, *filter(None, said)]
+    texts = {*IDS, *LABELS, names.id_column, names.label_column, names.text_column or None}
     wanted = [
         field.name
         for field in schema
@@ -178,7 +177,7 @@ def csv_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
     headless = _is_headless(first)
     numbered = [str(place) for place in range(len(first))]
     # An id such as 007 is a name, not a number; and a text may be anything.
-    as_written = [*IDS, *filter(None, (names.id_column, names.text_column))]
+    as_written = {*IDS, names.id_column, names.text_column or None} - {None}
     table = arrow.read_csv(
         file,
         read_options=arrow.ReadOptions(
