@@ -19,12 +19,6 @@ from sag_vicreg.structure.damage import (
 )
 from sag_vicreg.structure.points import as_vectors
 
-_NOISE = (0.01, 0.1, 0.25, 0.5, 1.0, 2.0)
-_BITS = (8, 4, 2, 1)
-_SHUFFLED = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25)
-# One of so many clusters is scattered.
-_CLUSTERS = (100, 50, 20, 10, 5)
-
 
 @dataclass(frozen=True)
 class Planted:
@@ -108,16 +102,16 @@ def _changes(x: Floats, seed: int) -> Iterator[tuple[str, str, Callable[[], Floa
     from sklearn.cluster import MiniBatchKMeans
 
     yield "rotation", "any", partial(rotate, x, seed=seed)
-    for share in _NOISE:
+    for share in (0.01, 0.1, 0.25, 0.5, 1.0, 2.0):
         yield "noise", f"{share:.0%}", partial(add_noise, x, share, seed=seed)
-    for bits in _BITS:
+    for bits in (8, 4, 2, 1):
         yield "quantisation", f"{bits} bits", partial(quantise, x, bits)
     dims = x.shape[1]
     while (dims := dims // 2) >= 4:
         yield "projection", f"to {dims}", partial(project, x, dims, seed=seed)
-    for share in _SHUFFLED:
+    for share in (0.005, 0.01, 0.02, 0.05, 0.1, 0.25):
         yield "rows shuffled", f"{share:.1%}", partial(shuffle_rows, x, share, seed=seed)
-    for count in (each for each in _CLUSTERS if len(x) >= 10 * each):
+    for count in (each for each in (100, 50, 20, 10, 5) if len(x) >= 10 * each):
         means = MiniBatchKMeans(count, random_state=seed, n_init=1, batch_size=2048)
         # The smallest share is one cluster.
         scatter = partial(scatter_clusters, x, means.fit_predict(x), 1e-9, seed=seed)
