@@ -24,9 +24,6 @@ from sag_vicreg.structure.corrected import corrected_score
 from sag_vicreg.structure.forest import FEWEST_ROWS
 from sag_vicreg.structure.points import as_vectors
 
-_PROMISED = 0.05
-# A corrected score is a correlation divided by another, and near 1 where trees repeat themselves.
-_LARGEST = 2.0
 _FLOOR = Kind("a floor", "make one with `sag-vicreg calibrate A B --out floor.json`")
 
 
@@ -61,7 +58,9 @@ class Floor:
             or not all(map(isfinite, self.scores))
         ):
             raise InputError("its scores are not those of every two of its sets")
-        if self.items < FEWEST_ROWS or max(map(abs, self.scores)) > _LARGEST:
+        # A corrected score is a correlation divided by another, and near 1 where trees repeat
+        # themselves.
+        if self.items < FEWEST_ROWS or max(map(abs, self.scores)) > 2:
             raise InputError(f"its scores lie beyond 2, or its items are fewer than {FEWEST_ROWS}")
 
     def limit(self, old: Any = None) -> "Limit":
@@ -105,7 +104,7 @@ class Limit:
     def sentence(self) -> str:
         """Say what may be claimed."""
         claim = f"at most {self.false_alarms:.1%} of unchanged sets would fall below it"
-        few = "" if self.false_alarms <= _PROMISED else "; more sets are needed to claim 5 %"
+        few = "" if self.false_alarms <= 0.05 else "; more sets are needed to claim 5 %"
         compared = "1 comparison" if self.comparisons == 1 else f"{self.comparisons} comparisons"
         return f"lowest of {compared}: {claim}{few}"
 
