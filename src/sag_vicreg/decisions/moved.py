@@ -119,8 +119,10 @@ def movers_csv(moved: Movements, naming: Naming) -> str:
             " ".join(naming.id_of(other) for other in each[place])
             for each in (moved.old_neighbors, moved.new_neighbors)
         ]
-        moments = (moved.motion, moved.similarity, moved.reliability, moved.neighbors_lost)
-        numbers = (f"{each[place]:.4f}" for each in moments)
+        numbers = (
+            f"{each[place]:.4f}"
+            for each in (moved.motion, moved.similarity, moved.reliability, moved.neighbors_lost)
+        )
         label = "" if naming.labels is None else naming.labels[row]
         text = [] if naming.texts is None else [naming.texts[row]]
         writer.writerow([naming.id_of(row), label, *numbers, *near, *text])

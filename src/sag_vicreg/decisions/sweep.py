@@ -160,13 +160,20 @@ def sweep(
         decision = decide(old, new, tolerance=tolerance, settings=settings, names=(name, label))
         near = _nearest_rows(codes.astype(np.float64), queries)
         recall = float(np.mean([np.isin(a, b).mean() for a, b in zip(true, near, strict=True)]))
-        candidate = Candidate(reduction, kept.shape[1], precision, size, decision, recall)
-        found.append((candidate, codes))
+        found.append(
+            (Candidate(reduction, kept.shape[1], precision, size, decision, recall), codes)
+        )
     found.sort(key=lambda each: (each[0].bytes, -each[0].decision.similarity.spearman))
     passed = (each for each in found if each[0].decision.outcome == "pass")
     chosen, stored = next(passed, (None, None))
-    candidates = tuple(candidate for candidate, _ in found)
-    return Sweep(candidates, chosen, stored, tuple(left_out), tolerance, settings)
+    return Sweep(
+        candidates=tuple(candidate for candidate, _ in found),
+        chosen=chosen,
+        stored=stored,
+        left_out=tuple(left_out),
+        tolerance=tolerance,
+        settings=settings,
+    )
 
 
 def _check(dims: Sequence[int], precisions: Sequence[str], d: int) -> None:

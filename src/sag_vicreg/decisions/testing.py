@@ -36,8 +36,9 @@ def assert_same_structure(
     """
     decision = gate(old, new, tolerance=tolerance, floor=floor, settings=settings)
     if decision.outcome != "pass":
-        lines = moved_lines(decision.moved, Naming(ids, labels))
-        raise AssertionError("\n".join((decision.sentence, *lines)))
+        raise AssertionError(
+            "\n".join((decision.sentence, *moved_lines(decision.moved, Naming(ids, labels))))
+        )
 
 
 def structure_scorer(
