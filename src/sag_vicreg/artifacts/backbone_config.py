@@ -9,7 +9,6 @@ from pydantic import AliasPath, BaseModel, ConfigDict, Field
 from sag_vicreg.door import Kind, read_json
 
 CONFIG = Kind("the description of a backbone", "copy it again from where it was trained", 1 << 20)
-Channels = tuple[float, float, float]
 _Spread = Annotated[float, Field(gt=0)]
 _Side = Annotated[int, Field(ge=1, le=16_384)]
 
@@ -30,7 +29,7 @@ class BackboneConfig(BaseModel):
     input_size: tuple[Annotated[int, Field(ge=3, le=3)], _Side, _Side] = Field(
         validation_alias=AliasPath("pretrained_cfg", "input_size")
     )
-    mean: Channels = Field(validation_alias=AliasPath("pretrained_cfg", "mean"))
+    mean: tuple[float, float, float] = Field(validation_alias=AliasPath("pretrained_cfg", "mean"))
     std: tuple[_Spread, _Spread, _Spread] = Field(
         validation_alias=AliasPath("pretrained_cfg", "std")
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,6 @@ import numpy.typing as npt
 from sag_vicreg.artifacts.embeddings import Embeddings
 from sag_vicreg.artifacts.texts import Texts
 from sag_vicreg.errors import InputError, check_name
-
-How = Literal["exact", "inner"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +69,7 @@ def join(
     >>> joined.sets[1].ids.tolist(), joined.left_out
     (['x', 'z'], (1, 0))
     """
-    check_name("join", how, get_args(How))
+    check_name("join", how, ("exact", "inner"))
     called = list(names or [f"set {place}" for place in range(1, len(sets) + 1)])
     if any(each.ids is None for each in sets):
         _check_positions(sets, called)

@@ -66,8 +66,11 @@ class EvaluationScores:
         )
 
     def _by_labels(self) -> dict[str, KNNScores | ProbeScores | RandScores | ClassTreeScores]:
-        names = ("knn", "probe", "rand", "class_tree")
-        return {name: part for name in names if (part := getattr(self, name)) is not None}
+        return {
+            name: part
+            for name in ("knn", "probe", "rand", "class_tree")
+            if (part := getattr(self, name)) is not None
+        }
 
 
 def evaluate(

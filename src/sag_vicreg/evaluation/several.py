@@ -22,9 +22,9 @@ class Evaluated:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a file of results holds of it."""
-        files = {"test": self.source.test, "train": self.source.train}
         images = {
-            part: None if path is None else visible(str(path)) for part, path in files.items()
+            part: None if path is None else visible(str(path))
+            for part, path in (("test", self.source.test), ("train", self.source.train))
         }
         return asdict(self.scores.result(self.source.name, images=images, hierarchy=self.hierarchy))
 
