@@ -32,7 +32,7 @@ def datasets(
     require_train_extra("datasets")
     from dataclasses import asdict
 
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
     from sag_vicreg.data import available
@@ -41,9 +41,8 @@ def datasets(
     if as_json:
         typer.echo(json.dumps([asdict(entry) for entry in found], indent=2))
         return
-    table = Table(box=None, pad_edge=False)
-    for column in ("name", "what", "where"):
-        table.add_column(column, overflow="fold")
+    columns = (Column(name, overflow="fold") for name in ("name", "what", "where"))
+    table = Table(*columns, box=None, pad_edge=False)
     for entry in found:
         where = Text(visible(entry.problem), "dim") if entry.problem else entry.where
         table.add_row(entry.name, entry.summary, where)

@@ -29,7 +29,7 @@ def selftest(
     Example: `sag-vicreg selftest old.npy --items 1000`
     """
     from rich import box
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from sag_vicreg.decisions import selftest as plant
 
@@ -41,15 +41,19 @@ def selftest(
         return
     console = open_console()
     items = found.planted[0].decision.similarity.items
+    words = (Column(head, no_wrap=True) for head in ("planted", "size", "gate"))
+    numbers = (
+        Column(head, justify="right", no_wrap=True)
+        for head in ("forest", "95 % interval", "shared")
+    )
     table = Table(
+        *words,
+        *numbers,
         title=f"{file.name}: {items:,} items, {settings.trees} trees, tolerance {tolerance:g}",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,  # so that every head fits 80 columns
     )
-    for column in ("planted", "size", "gate", "forest", "95 % interval", "shared"):
-        left = column in ("planted", "size", "gate")
-        table.add_column(column, justify="left" if left else "right", no_wrap=True)
     first = {each.change: each for each in reversed(found.planted)}
     for each in found.planted:
         score = each.decision.similarity

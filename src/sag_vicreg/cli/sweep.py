@@ -1,5 +1,6 @@
 """``sag-vicreg sweep``: the cheapest way to store a file that keeps its structure."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -94,14 +95,16 @@ def sweep(
 
 
 def _print(found: "Sweep") -> None:
-    from rich.table import Table
+    from rich.table import Column, Table
 
     console = open_console()
     console.print(found.sentence(), style="bold")
-    table = Table()
-    for column in ("bytes", "stored as", "gate", "forest", "95 % interval", "shared", "recall@10"):
-        words = column == "stored as"
-        table.add_column(column, justify="left" if words else "right", no_wrap=not words)
+    right = partial(Column, justify="right", no_wrap=True)
+    table = Table(
+        right("bytes"),
+        "stored as",
+        *map(right, ("gate", "forest", "95 % interval", "shared", "recall@10")),
+    )
     for each in found.candidates:
         score = each.decision.similarity
         table.add_row(

@@ -86,11 +86,13 @@ def titled_table(
     title: str | None, head: Sequence[str], rows: "Iterable[Sequence[str | Text]]" = ()
 ) -> "Table":
     """Make a table of a left column and right-aligned ones; short rows end in empty cells."""
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table(title=title, title_justify="left")
-    for place, name in enumerate(head):
-        table.add_column(name, justify="right" if place else "left", overflow="fold")
+    columns = (
+        Column(name, justify="right" if place else "left", overflow="fold")
+        for place, name in enumerate(head)
+    )
+    table = Table(*columns, title=title, title_justify="left")
     for row in rows:
         table.add_row(*row)
     return table
