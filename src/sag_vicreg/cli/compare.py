@@ -10,7 +10,7 @@ from sag_vicreg.cli.columns import ColumnsWithText, Join
 from sag_vicreg.cli.options import AsJson, check_outputs, save_plot, with_groups
 from sag_vicreg.cli.own_measures import OwnMeasures, print_pairs
 from sag_vicreg.cli.reading import join_files, read_files, short_names, warnings_as_lines
-from sag_vicreg.cli.terminal import print_json
+from sag_vicreg.cli.terminal import open_console, print_json
 
 
 @with_groups
@@ -231,11 +231,12 @@ def compare(
             content["pairs"][0]["movements"] = naming.to_dict(moved, count=movers)
         print_json(content)
     else:
+        console = open_console()
         if len(files) == 2:
-            print_two(found.any, nearby[0, 1], extra, names, joined.by)
+            print_two(console, found.any, nearby[0, 1], extra, names, joined.by)
         else:
-            print_many(found, score, joined.by)
-        print_pairs(names, own)
+            print_many(console, found, score, joined.by)
+        print_pairs(console, names, own)
         if moved is not None:
-            print_moved(moved, naming, most=movers)
-        print_notes(checks)
+            print_moved(console, moved, naming, most=movers)
+        print_notes(console, checks)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from math import isnan
 from typing import TYPE_CHECKING
 
-from sag_vicreg.cli.terminal import open_console, print_table, titled_table
+from sag_vicreg.cli.terminal import print_table, titled_table
 from sag_vicreg.errors import visible
 from sag_vicreg.scores import COPHENETIC, FOREST, LCA, MISSING, PAPERS_FIVE, measure_of
 
@@ -28,6 +28,7 @@ _FOREST_COLUMNS = ("spearman", "pearson", "kendall")
 
 
 def print_two(
+    console: "Console",
     found: "Comparison",
     near: "Neighborhood",
     extra: "Context | None",
@@ -37,7 +38,6 @@ def print_two(
     """Print the verdict, the forest similarity, the paper's five numbers, and what was done."""
     from sag_vicreg.structure import verdict
 
-    console = open_console()
     print_head(console, found, verdict(found, shared_neighbors=near.shared), names, matched_by)
     if found.forest is not None:
         _print_forest(console, found.forest)
@@ -132,22 +132,20 @@ def _print_five(console: "Console", found: "Comparison") -> None:
     title = f"the paper's five numbers: one tree of each set, LCA distance {found.lca_distance}"
     columns = [measure_of(key).short.replace(" ", "\n", 1) for key in PAPERS_FIVE]
     print_table(console, titled_table(title, ["", *columns], rows))
-    for note in notes:
-        console.print(note)
+    console.print("\n".join(notes))
 
 
 def _print_context(console: "Console", extra: "Context") -> None:
     from sag_vicreg.structure.companions import RSA_ROWS
 
     rsa = f"not above {RSA_ROWS:,} rows" if extra.rsa is None else f"{extra.rsa:.4f}"
-    by_chance = extra.fowlkes_mallows_by_chance
     rows = [
         (measure_of("rsa").title, rsa),
         (measure_of("entanglement").title, f"{extra.entanglement:.4f}"),
         *(
             (
                 f"{measure_of('fowlkes_mallows').title} at {k} clusters",
-                f"{value:.4f} (chance {by_chance[k]:.4f})",
+                f"{value:.4f} (chance {extra.fowlkes_mallows_by_chance[k]:.4f})",
             )
             for k, value in extra.fowlkes_mallows.items()
         ),
@@ -155,11 +153,10 @@ def _print_context(console: "Console", extra: "Context") -> None:
     print_table(console, titled_table("context", ("measure", "value"), rows))
 
 
-def print_moved(moved: "Movements", naming: "Naming", *, most: int) -> None:
+def print_moved(console: "Console", moved: "Movements", naming: "Naming", *, most: int) -> None:
     """Print what moved: branches, classes where there are labels, items."""
     from sag_vicreg.decisions import branch_lines, mover_lines
 
-    console = open_console()
     console.print(f"\nWhat moved: {moved.sentence()}.", style="bold")
     console.print(
         f"{moved.unresolved:,} items are in no branch that recurs in 70 % of the first set's trees"
@@ -183,18 +180,16 @@ def print_moved(moved: "Movements", naming: "Naming", *, most: int) -> None:
         console.print(line)
 
 
-def print_notes(checks: "Sequence[SetCheck]") -> None:
+def print_notes(console: "Console", checks: "Sequence[SetCheck]") -> None:
     """Print what is odd about the files; nothing where nothing is."""
-    console = open_console()
     for note in (note for each in checks for note in each.notes):
         console.print(f"note: {visible(note)}")
 
 
-def print_many(found: "Comparisons", score: str, matched_by: str) -> None:
+def print_many(console: "Console", found: "Comparisons", score: str, matched_by: str) -> None:
     """Print one score for every two sets."""
     from sag_vicreg.structure import MATRIX_SCORES
 
-    console = open_console()
     pair, matrix, key = found.any, found.matrix(score), MATRIX_SCORES[score]
     p_values, deviations = found.p_values(score), found.deviations(score)
 

@@ -13,6 +13,8 @@ from sag_vicreg.cli.reading import join_files, short_names, warnings_as_lines
 from sag_vicreg.cli.terminal import open_console, print_json, print_table, titled_table
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from sag_vicreg.decisions import Decision
 
 
@@ -97,14 +99,14 @@ def gate(
             }
         )
     else:
-        _print(decision, moved, joined.by)
-        print_notes(checks)
+        console = open_console()
+        _print(console, decision, moved, joined.by)
+        print_notes(console, checks)
     raise typer.Exit(decision.exit_code)
 
 
-def _print(decision: "Decision", lines: list[str], joined_by: str) -> None:
+def _print(console: "Console", decision: "Decision", lines: list[str], joined_by: str) -> None:
     """Print the verdict, the table and what moved."""
-    console = open_console()
     console.print(decision.sentence, style=f"bold {COLOURS[decision.outcome]}")
     if decision.caution:
         console.print(decision.caution)
@@ -112,5 +114,4 @@ def _print(decision: "Decision", lines: list[str], joined_by: str) -> None:
     table = titled_table(None, ("", ""), decision.rows())
     table.show_header = False
     print_table(console, table)
-    for line in lines:
-        console.print(line)
+    console.print("\n".join(lines))

@@ -1,9 +1,12 @@
 """``--measure``: measures that other installed packages bring."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 OwnMeasures = Annotated[
     list[str] | None,
@@ -17,17 +20,18 @@ OwnMeasures = Annotated[
 
 
 def print_pairs(
-    names: Sequence[str], scores: Mapping[tuple[int, int], Mapping[str, float]]
+    console: "Console",
+    names: Sequence[str],
+    scores: Mapping[tuple[int, int], Mapping[str, float]],
 ) -> None:
     """Print what the measures say of every two sets; nothing where there are none."""
-    from sag_vicreg.cli.terminal import open_console, print_table, titled_table
+    from sag_vicreg.cli.terminal import print_table, titled_table
     from sag_vicreg.errors import visible
     from sag_vicreg.scores import measure_of
 
     asked = [measure_of(key) for key in next(iter(scores.values()))]
     if not asked:
         return
-    console = open_console()
     head = ["", *(visible(each.short) for each in asked)]
     rows = [
         (
