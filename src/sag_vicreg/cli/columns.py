@@ -53,7 +53,7 @@ class Columns:
         """Return what was said of each of ``count`` files."""
         from sag_vicreg.artifacts import ColumnNames
 
-        each = [_for_each(name, given or [], count) for name, given in vars(self).items()]
+        each = [_for_each(name, given or [""], count) for name, given in vars(self).items()]
         return [ColumnNames(*said) for said in zip(*each, strict=True)]
 
 
@@ -75,8 +75,6 @@ def _for_each(name: str, given: list[str], count: int) -> list[str | None]:
     """Return what an option says of each file; nothing of one for which it is empty."""
     from sag_vicreg.errors import InputError
 
-    if not given:
-        return [None] * count
     if len(given) not in (1, count):
         raise InputError(
             f"{len(given)} --{name.replace('_', '-')} for {count} inputs: "

@@ -92,9 +92,7 @@ def evaluate(
         )
     measures = own_measures(measure or (), of="set")
     remedy = "give whole numbers, as in 20,40,60"
-    counts = None
-    if clusters is not None:
-        counts = whole_numbers("--clusters", clusters, remedy, at_least=1)
+    counts = None if clusters is None else whole_numbers("--clusters", clusters, remedy, at_least=1)
     names = columns.of_each(len(inputs))
     opened = open_inputs(inputs, train or (), columns=names)
 

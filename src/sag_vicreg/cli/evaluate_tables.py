@@ -88,8 +88,7 @@ def _print_models(console: Console, groups: Sequence[Group], title: str) -> None
             ]
             print_table(console, titled_table(f"{entry.title}{unit}, {title}", head, rows))
     for measure in BY_CLUSTERS:
-        keyed = places(groups[0].scores, measure, "clusters").items()
-        counts = {key: str(count) for count, key in keyed}
+        counts = {key: str(n) for n, key in places(groups[0].scores, measure, "clusters").items()}
         finest = f"{MEASURES[measure].title}, finest level"
         _print_by_model(console, groups, finest, "clusters", counts)
 
@@ -110,8 +109,11 @@ def draw(groups: Sequence[Group]) -> "Figure":
         ]
         # What chance alone gives, of the first model, where that is known.
         chances = places(groups[0].scores, _CHANCE.get(measure, ""), by)
-        known = chances.keys() >= found.keys()
-        chance = [groups[0].scores[chances[place]] for place in found] if known else None
+        chance = (
+            [groups[0].scores[chances[place]] for place in found]
+            if chances.keys() >= found.keys()
+            else None
+        )
         if curves and by == "level":
             panels.append(level_panel(MEASURES[measure], curves, sizes, chance=chance))
         elif curves:
@@ -171,8 +173,9 @@ def _flat_rows(group: Group) -> dict[str, str]:
 def _without_levels(groups: Sequence[Group]) -> dict[str, str]:
     chosen = [key for key in MEASURES if key.startswith(("class_tree.", "label_free."))]
     chosen += dict.fromkeys(key for group in groups for each in group.members for key in each.own)
-    present = (key for key in chosen if any(key in group.scores for group in groups))
-    return {key: measure_of(key).title for key in present}
+    return {
+        key: measure_of(key).title for key in chosen if any(key in group.scores for group in groups)
+    }
 
 
 def _print_by_model(
@@ -198,13 +201,13 @@ def _print_settings(console: Console, every: Sequence[EvaluationScores]) -> None
         )
     else:
         temperature = f", temperature {first.knn.temperature:g}" if first.knn.temperature else ""
-        lines.append(f"k-NN: cosine, k = {first.knn.k}, {first.knn.vote} vote{temperature}")
         trainings = len(first.probe.seeds)
         shown = "mean and deviation" if len(every) == 1 else "mean"
-        lines.append(
+        lines += [
+            f"k-NN: cosine, k = {first.knn.k}, {first.knn.vote} vote{temperature}",
             "linear probe: "
-            + ("one training" if trainings == 1 else f"{shown} of {trainings} trainings")
-        )
+            + ("one training" if trainings == 1 else f"{shown} of {trainings} trainings"),
+        ]
     lines.append(f"clusters: spectral, {first.rand.n_neighbors} nearest neighbours by cosine")
     pieces = max(each.rand.components for each in every)
     if pieces > 1:
@@ -213,5 +216,4 @@ def _print_settings(console: Console, every: Sequence[EvaluationScores]) -> None
         )
     shown_keys = (key for each in every for key in each.scores())
     lines += dict.fromkeys(caveat for key in shown_keys if (caveat := measure_of(key).caveat))
-    for line in lines:
-        console.print(line, style="dim")
+    console.print("\n".join(lines), style="dim")
