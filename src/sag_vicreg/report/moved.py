@@ -106,10 +106,12 @@ def _mover(
     moved: Movements, place: int, points: Points, shown: Mapping[int, int]
 ) -> Mapping[str, Any]:
     def item(row: int) -> dict[str, Any]:
-        label = None if points.labels is None else points.classes[points.labels[row]]
-        text = None if points.texts is None else points.texts[row]
-        name = points.describe(int(row))
-        return {"point": shown.get(int(row)), "name": name, "class": label, "text": text}
+        return {
+            "point": shown.get(int(row)),
+            "name": points.describe(int(row)),
+            "class": None if points.labels is None else points.classes[points.labels[row]],
+            "text": None if points.texts is None else points.texts[row],
+        }
 
     return {
         **item(moved.rows[place]),

@@ -54,11 +54,12 @@ def page_data(
     whole: Whole | None = None,
 ) -> dict[str, Any]:
     """Everything the page's script reads."""
-    data: dict[str, Any] = {
+    classes, labels = (points.classes, points.labels) if points else ((), None)
+    return {
         "palette": PALETTE,
         "models": [m.name for m in points.models] if points else [],
         "noun": points.noun if points else None,
-        "classes": list(points.classes) if points else [],
+        "classes": list(classes),
         "levels": [
             {
                 "noun": level.noun,
@@ -68,9 +69,24 @@ def page_data(
             for level in (points.levels if points else ())
         ],
         "start": {"left": start[0], "right": start[1], "level": 0},
-        "points": None,
-        "examples": [],
-        "thumbnails": None,
+        "points": None
+        if points is None
+        else {
+            "count": len(rows),
+            "ids": None if points.ids is None else [points.ids[row] for row in rows],
+            "classes": None if labels is None else packed(labels[rows], "u2"),
+            "texts": None if points.texts is None else [points.texts[row] for row in rows],
+        },
+        "examples": []
+        if labels is None
+        else [examples_of(label, labels[rows]) for label in range(len(classes))],
+        "thumbnails": None
+        if atlas is None
+        else {
+            "atlases": [base64.b64encode(image).decode() for image in atlas.images],
+            "columns": atlas.columns,
+            "tiles": packed(atlas.tiles, "i4"),
+        },
         # x of all points, then y of all: the script takes either half without copying.
         "maps": [
             {
@@ -96,24 +112,6 @@ def page_data(
         "moved": None if moved is None else {"movers": list(moved.movers)},
         "whole": None if whole is None else [each.to_dict() for each in whole.outlines],
     }
-    if points:
-        labels = points.labels
-        data["points"] = {
-            "count": len(rows),
-            "ids": None if points.ids is None else [points.ids[row] for row in rows],
-            "classes": None if labels is None else packed(labels[rows], "u2"),
-            "texts": None if points.texts is None else [points.texts[row] for row in rows],
-        }
-        if labels is not None:
-            classes = range(len(points.classes))
-            data["examples"] = [examples_of(label, labels[rows]) for label in classes]
-    if atlas:
-        data["thumbnails"] = {
-            "atlases": [base64.b64encode(image).decode() for image in atlas.images],
-            "columns": atlas.columns,
-            "tiles": packed(atlas.tiles, "i4"),
-        }
-    return data
 
 
 def render(context: Mapping[str, Any], data: Mapping[str, Any]) -> str:
