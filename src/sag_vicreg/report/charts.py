@@ -121,12 +121,21 @@ def training_charts(models: Sequence[Model]) -> list[Chart]:
     """One chart per logged quantity, one line per run."""
     logged = dict.fromkeys(name for model in models for name in model.metrics)
     known = {*TRAINING, *SKIPPED, *WALK}
-    others = [name for name in logged if name not in known and not SAME_CLASS.match(name)]
-    charts = []
-    for name in (*TRAINING, *others):
-        title, note = TRAINING.get(name, (name.replace("_", " "), ""))
-        series = _logged([(model, name, model.name) for model in models])
-        charts.append(Chart(title, note, "step", series, percent=name in ("nontrivial", "knn")))
+    others = {
+        name: (name.replace("_", " "), "")
+        for name in logged
+        if name not in known and not SAME_CLASS.match(name)
+    }
+    charts = [
+        Chart(
+            title,
+            note,
+            "step",
+            _logged([(model, name, model.name) for model in models]),
+            percent=name in ("nontrivial", "knn"),
+        )
+        for name, (title, note) in (TRAINING | others).items()
+    ]
     return [chart for chart in charts if chart.series]
 
 
@@ -135,9 +144,12 @@ def walk_charts(models: Sequence[Model]) -> list[Chart]:
     charts = []
     for model in models:
         if "own_view_nearest" in model.metrics:
-            levels = {n: found[1] for n in model.metrics if (found := SAME_CLASS.match(n))}
-            titles = WALK | {n: f"partner of the same group, level {i}" for n, i in levels.items()}
-            series = _logged([(model, name, title) for name, title in titles.items()])
+            by_level = {
+                name: f"partner of the same group, level {found[1]}"
+                for name in model.metrics
+                if (found := SAME_CLASS.match(name))
+            }
+            series = _logged([(model, name, title) for name, title in (WALK | by_level).items()])
             charts.append(Chart(model.name, "", "step", series, percent=True))
     return [chart for chart in charts if chart.series]
 
@@ -180,5 +192,4 @@ def _score_chart(
     entry = MEASURES[measure]
     title = entry.title if by == "level" else f"{entry.title} by number of clusters"
     ticks = sorted({x for line in series for x in line.x}) if by == "level" else None
-    percent = entry.unit == "percent"
-    return Chart(title, entry.caveat, X_TITLES[by], tuple(series), ticks, percent)
+    return Chart(title, entry.caveat, X_TITLES[by], tuple(series), ticks, entry.unit == "percent")

@@ -129,8 +129,7 @@ def _edges(bars: Sequence[Bar], counts: Ints) -> NDArray[np.float64]:
     """Return where the ribbons of each bar begin and end, one below the other."""
     upto = np.cumsum(np.pad(counts, ((0, 0), (1, 0))), axis=1)
     tops, heights = np.array([(bar.top, bar.height) for bar in bars]).T[:, :, None]
-    edges: NDArray[np.float64] = tops + heights * upto / upto[:, -1:]
-    return edges
+    return np.asarray(tops + heights * upto / upto[:, -1:])
 
 
 def _path(top: float, bottom: float, new_top: float, new_bottom: float) -> str:

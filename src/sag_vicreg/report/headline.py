@@ -38,7 +38,6 @@ READ_FIVE = (
     "As in the paper, from one tree of each set. LCA: how high each two {noun}s meet in either "
     "tree. Cophenetic: merge heights in one tree against distances in the other set."
 )
-OTHERS = "Measures of other packages"
 UNSEEN = "Structure kept on unseen classes"
 TRAINED_TWICE = (
     "Each method was trained twice, on either half of the classes; both models embed the same "
@@ -89,11 +88,17 @@ def structure_headline(
         without = [each for each in compared if FOREST not in each.row.scores]
         # Where none has a forest similarity, all lack it for one reason.
         shown = without if len(without) < len(compared) else without[:1]
-        findings = [Finding("", _extremes(rows))]
-        findings += [Finding(each.row.name, f"{each.verdict}.") for each in shown]
+        findings = [
+            Finding("", _extremes(rows)),
+            *(Finding(each.row.name, f"{each.verdict}.") for each in shown),
+        ]
     corner = "Method" if halves else "Models"
     tables = []
-    scales = _scales(rows)
+    # The closest pairs first.
+    scales = {
+        key: f"Closest {percents:g}%"
+        for percents, key in closest(key for row in rows for key in row.scores).items()
+    }
     # One pair's other numbers are on its cards.
     every = {**titles([FOREST], "title"), **scales, **titles(NEARBY, "title")}
     if columns := _present(every, rows) if several else scales:
@@ -104,7 +109,9 @@ def structure_headline(
     if rows and measures:
         own = {each.key: each.short for each in measures}
         note = " ".join(each.caveat for each in measures)
-        tables.append(score_table(rows, own, title=OTHERS, note=note, corner=corner))
+        tables.append(
+            score_table(rows, own, title="Measures of other packages", note=note, corner=corner)
+        )
     if rows:
         halved = f"{half_samples} random halves of the {noun}s"
         tables.append(_five(rows, noun=noun, corner=corner, halves=halved))
@@ -119,12 +126,6 @@ def structure_headline(
 
 def _present(columns: Mapping[str, str], rows: Sequence[ScoreRow]) -> dict[str, str]:
     return {key: title for key, title in columns.items() if any(key in row.scores for row in rows)}
-
-
-def _scales(rows: Sequence[ScoreRow]) -> dict[str, str]:
-    """Name the columns of the similarity by scale, the closest pairs first."""
-    every = closest(key for row in rows for key in row.scores)
-    return {key: f"Closest {percents:g}%" for percents, key in every.items()}
 
 
 def _extremes(rows: Sequence[ScoreRow]) -> str:

@@ -193,8 +193,9 @@ def _leaves(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _without_news(leaves: dict[str, Any]) -> dict[str, Any]:
     """Leave out what older results do not mention because there was no other way to do it."""
-    fields = WalkSettings.model_fields
-    defaults = {f"method.{name}": fields[name].default for name in WalkSettings.newer}
+    defaults = {
+        f"method.{name}": WalkSettings.model_fields[name].default for name in WalkSettings.newer
+    }
     return {k: v for k, v in leaves.items() if k not in defaults or v != defaults[k]}
 
 

@@ -180,8 +180,9 @@ def points_of(
             )
     joined = join(sets, [str(model.path) for model in models], how=how)
     labels = next((e.labels for e in joined.sets if e.labels is not None), None)
-    tree = _find_hierarchy(models, hierarchy)
-    classes, encoded, levels = _encode(labels, tree, wanted=hierarchy is not None)
+    classes, encoded, levels = _encode(
+        labels, _find_hierarchy(models, hierarchy), wanted=hierarchy is not None
+    )
     ids = next((e.ids for e in joined.sets if e.ids is not None), None)
     return Points(
         models=tuple(models),
@@ -222,8 +223,9 @@ def _choose_files(models: Sequence[Model], which: str | None) -> list[EmbeddingF
 def _find_hierarchy(models: Sequence[Model], given: str | None) -> Hierarchy | None:
     if given is not None:
         return load_hierarchy(given)
-    datasets = {model.recipe.dataset.name for model in models if model.recipe is not None}
-    known = datasets & set(hierarchy_names())
+    known = set(hierarchy_names()).intersection(
+        model.recipe.dataset.name for model in models if model.recipe is not None
+    )
     return load_hierarchy(known.pop()) if len(known) == 1 else None
 
 
@@ -242,9 +244,9 @@ def _encode(
                 raise
         else:
             present, encoded = np.unique(indices, return_inverse=True)
-            names = tuple(tree.classes[index] for index in present)
-            levels = tuple(_level(tree, level, present) for level in range(1, tree.n_levels + 1))
-            return names, encoded.astype(np.int64), levels
+            levels = tuple(_level(tree, level, present) for level in tree.levels)
+            # The finest level is that of the classes themselves.
+            return levels[-1].names, encoded.astype(np.int64), levels
     present, encoded = np.unique(labels, return_inverse=True)
     numbered = labels.dtype.kind in "iu"
     names = tuple(f"class {value}" if numbered else str(value) for value in present)

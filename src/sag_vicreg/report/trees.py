@@ -100,8 +100,7 @@ def build_trees(
 
 
 def _some(total: int, most: int, seed: int) -> NDArray[np.int64]:
-    generator = np.random.default_rng(seed)
-    return np.sort(generator.choice(total, size=min(total, most), replace=False))
+    return np.sort(np.random.default_rng(seed).choice(total, min(total, most), replace=False))
 
 
 def _of_classes(

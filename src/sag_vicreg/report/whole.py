@@ -14,7 +14,7 @@ from sag_vicreg.artifacts import EmbeddingTable
 from sag_vicreg.artifacts.table_labels import Codes, encode_labels
 from sag_vicreg.artifacts.table_samples import ids_of
 from sag_vicreg.passes import Passes
-from sag_vicreg.report.flow import Bar, DrawnFlow, Label, branch_color, called_by, draw_flow
+from sag_vicreg.report.flow import DrawnFlow, Label, branch_color, called_by, draw_flow
 from sag_vicreg.report.tables import Card, number
 from sag_vicreg.structure.cluster_branches import (
     PARTS,
@@ -126,13 +126,11 @@ def build_whole(
     # Every row is in a branch: nothing is left over.
     counts = np.pad(flow(tree, other, cells, (old.top, new.top)), (0, 1))
     drawn = draw_flow(counts, _labels_beside(old), _labels_beside(new))
+    colors = tuple(bar.color for bar in sorted(drawn.new, key=lambda bar: bar.place))
     return Whole(
         _about(trees),
         _cards(similarity_of(pair_table(cells, tree.clusters, other.clusters))),
-        (
-            replace(old, colors=_colors(drawn.old)),
-            replace(new, colors=_colors(drawn.new)),
-        ),
+        (old, replace(new, colors=colors)),
         _sentence(old),
         drawn,
     )
@@ -205,10 +203,6 @@ def _labels_beside(outline: TreeOutline) -> list[Label]:
         Label(names[k], f"{rows[k]:,} rows, {rows[k] / rows[0]:.0%}", became[k])
         for k in outline.parts[0]
     ]
-
-
-def _colors(bars: Sequence[Bar]) -> tuple[str, ...]:
-    return tuple(bar.color for bar in sorted(bars, key=lambda bar: bar.place))
 
 
 def _sentence(old: TreeOutline) -> str:

@@ -103,9 +103,8 @@ def about_trees(points: Points, trees: Trees) -> dict[str, str]:
     how = f"Ward trees over {leaves}, cosine geometry; branch length is merge height."
     if len(points.models) == 1:
         return {"title": "Class tree" if by_class else "Tree", "about": how}
-    kind = "Class trees" if by_class else "Trees"
     return {
-        "title": f"{kind}, face to face",
+        "title": f"{'Class trees' if by_class else 'Trees'}, face to face",
         "about": f"{how} Branches are turned so that few lines cross; turning changes nothing. "
         "Hover a leaf for examples; click a branch to find its members in the other tree.",
     }
@@ -124,5 +123,7 @@ def about_map(points: Points, shown: int) -> dict[str, object]:
 def about_neighbours(points: Points) -> str:
     """Explain how to read the neighbours."""
     marks = " A frame and ✓ mark those of the same group at the chosen level."
-    shown = marks if points.labels is not None else ""
-    return f"The {points.noun}s nearest to one {points.noun} by cosine, under each model.{shown}"
+    return (
+        f"The {points.noun}s nearest to one {points.noun} by cosine, under each model."
+        f"{'' if points.labels is None else marks}"
+    )
