@@ -33,15 +33,12 @@ class Query(FigureData):
         with new_figure(1.25 * (width + 1.4), (2.0 + 0.15 * lines) * n_models) as figure:
             grid = figure.add_gridspec(n_models, width + 1, width_ratios=[1.3] + [1.0] * width)
             show_image(figure.add_subplot(grid[:, 0]), self.image, f"query: {caption(self.name)}")
-            for row, model in enumerate(self.models):
-                for rank, name in enumerate(self.classes[row]):
-                    same = name == self.name
-                    axis = figure.add_subplot(grid[row, rank + 1])
-                    mark = "" if same else "✗ "
-                    text = f"cosine {self.cosines[row, rank]:.2f}\n{caption(mark + name)}"
-                    show_image(axis, self.nearest[row, rank], text)
-                    frame = PALETTE[0] if same else PALETTE[1]
-                    axis.spines[:].set(visible=True, linewidth=3, edgecolor=frame)
-                    if rank == 0:
-                        axis.set_title(model, loc="left")
+            for (row, rank), name in np.ndenumerate(self.classes):
+                mark, frame = ("", PALETTE[0]) if name == self.name else ("✗ ", PALETTE[1])
+                axis = figure.add_subplot(grid[row, rank + 1])
+                text = f"cosine {self.cosines[row, rank]:.2f}\n{caption(mark + name)}"
+                show_image(axis, self.nearest[row, rank], text)
+                axis.spines[:].set(visible=True, linewidth=3, edgecolor=frame)
+                if rank == 0:
+                    axis.set_title(str(self.models[row]), loc="left")
         return figure

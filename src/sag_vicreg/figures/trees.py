@@ -47,8 +47,7 @@ def draw_comparison(
     """
     with new_figure(11.0, 9.0) as figure:
         figure.suptitle(title, fontsize=10)
-        halves: Any = figure.subfigures(2, 1, height_ratios=[1.25, 1.0])
-        upper, lower = halves
+        (upper,), (lower,) = figure.subfigures(2, 1, squeeze=False, height_ratios=[1.25, 1.0])
         facing = upper.subplots(1, 3, width_ratios=[1.0, 1.5, 1.0], gridspec_kw={"wspace": 0.0})
         colours = _colours(groups)
         _draw_sideways(facing[0], left, names[0], root_left=True)
@@ -64,10 +63,9 @@ def draw_comparison(
 def _colours(groups: Ints) -> npt.NDArray[np.str_]:
     """Give the largest groups a colour each and the rest grey; black and yellow stay unused."""
     palette = np.array([*PALETTE[:6], _OTHER])
-    numbers, inverse, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    rank = np.empty(len(numbers), np.int64)
-    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(numbers))
-    return palette[np.minimum(rank, len(palette) - 1)][inverse]
+    _, codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    rank = inverse(np.argsort(-sizes, kind="stable"))
+    return palette[np.minimum(rank, len(palette) - 1)][codes]
 
 
 def _draw_sideways(axes: Axes, tree: Dendrogram, name: str, *, root_left: bool) -> None:
@@ -133,9 +131,9 @@ def _draw_ribbons(axes: Axes, left: Dendrogram, right: Dendrogram, colours: Any)
 
 def _stacked(own: Ints, other: Ints, colour: Ints, sizes: Ints) -> Any:
     order = np.lexsort((colour, other, own))
-    before = np.empty(len(own), np.int64)
-    before[order] = np.cumsum(sizes[order]) - sizes[order]
-    return before  # branches follow one another, so the running total is the place
+    # Branches follow one another, so the running total is the place.
+    before = np.cumsum(sizes[order]) - sizes[order]
+    return before[inverse(order)]
 
 
 def _draw_upright(axes: Axes, tree: Dendrogram, name: str, colours: Any) -> None:

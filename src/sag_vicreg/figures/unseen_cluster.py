@@ -42,11 +42,14 @@ class UnseenCluster(FigureData):
             for panel, same in ((1, 0), (3, 2)):
                 panels[panel].sharex(panels[same])
                 panels[panel].sharey(panels[same])
-            train, test = self.train_clusters, self.test_clusters
-            _scatter(panels[0], self.train_points, train, "(a) train points")
-            _scatter(panels[1], self.test_points, test, "(b) test points")
-            _scatter(panels[2], self.train_embedding, train, "(c) train points' embedding")
-            _scatter(panels[3], self.test_embedding, test, "(d) test points' embedding")
+            shown = (
+                (self.train_points, self.train_clusters, "(a) train points"),
+                (self.test_points, self.test_clusters, "(b) test points"),
+                (self.train_embedding, self.train_clusters, "(c) train points' embedding"),
+                (self.test_embedding, self.test_clusters, "(d) test points' embedding"),
+            )
+            for panel, (points, clusters, title) in zip(panels, shown, strict=True):
+                _scatter(panel, points, clusters, title)
             for panel in panels[2:]:
                 panel.set(xlabel="second eigenvector", ylabel="third eigenvector")
             handles, labels = panels[1].get_legend_handles_labels()
