@@ -56,7 +56,6 @@ OVERRIDES: dict[str, tuple[str, ...]] = {
     "smoke": (),
 }
 HALF_SAMPLES = 8
-ROWS = (FOREST, *NEARBY, *PAPERS_FIVE)
 VOTERS = 960
 CLUSTERS = (6, 12, 24, 48)
 HONESTLY = (
@@ -187,11 +186,13 @@ def _print_structure(console: Console, tests: Sequence[Embeddings]) -> list[floa
         + (f" † They move it by more than {UNSTABLE:g}: read the forest." if unstable else ""),
         list(METHODS.values()),
     )
-    for key in ROWS:
-        cells = [column.get(key, MISSING) for column in columns]
+    for key in (FOREST, *NEARBY, *PAPERS_FIVE):
         entry = measure_of(key)
-        title = entry.short if key in PAPERS_FIVE else entry.title
-        table.add_row(title, *cells, end_section=key == NEARBY[-1])
+        table.add_row(
+            entry.short if key in PAPERS_FIVE else entry.title,
+            *(column.get(key, MISSING) for column in columns),
+            end_section=key == NEARBY[-1],
+        )
     console.print(table)
     return forests
 
@@ -221,8 +222,10 @@ def _level_table(models: Sequence[DemoModel], results: Sequence[ScoreFile]) -> T
     )
 
     def cells(result: ScoreFile, *measures: str) -> list[str]:
-        each = ([result.scores[at_level(m, level)] for m in measures] for level in levels)
-        return [" / ".join(f"{100 * value:.1f}" for value in values) for values in each]
+        return [
+            " / ".join(f"{100 * result.scores[at_level(m, level)]:.1f}" for m in measures)
+            for level in levels
+        ]
 
     for model, result in zip(models, results, strict=True):
         table.add_row(model.name, *cells(result, "knn", "probe"))

@@ -337,8 +337,11 @@ class Score:
 
 def averages(seeds: Sequence[Mapping[str, float]]) -> dict[str, Score]:
     """Average every score that all seeds have."""
-    shared = [key for key in seeds[0] if all(key in scores for scores in seeds)]
-    each = {key: Score.of([scores[key] for scores in seeds]) for key in shared}
+    each = {
+        key: Score.of([scores[key] for scores in seeds])
+        for key in seeds[0]
+        if all(key in scores for scores in seeds)
+    }
     return {key: score for key, score in each.items() if score is not None}
 
 
