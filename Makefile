@@ -11,11 +11,12 @@ RESULTS := benchmarks/results
 demo: $(INSTALLED)
 	$(BIN)/sag-vicreg demo --out demo
 
-# A process a core, each of one thread: tests are many and small, and threads waiting for each other
-# cost more than they bring. Each takes half of the list, so that tests that share what they trained
-# stay together, and who is done first takes half of what the others have left.
+# Processes of one thread: tests are many and small, and threads waiting for each other cost more
+# than they bring. One more than there are cores, as some tests wait for processes and a browser.
+# Each takes its share of the list, so that tests that share what they trained stay together, and
+# who is done first takes half of what another has left.
 test: lint types
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $$(getconf _NPROCESSORS_ONLN) --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist worksteal
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
