@@ -23,13 +23,6 @@ def tie_limit(squared):
     return limit * limit
 
 
-@compiled("UniTuple(float64, 2)(float64, float64, float64)")
-def _two_smallest(value, smallest, second):
-    if value < smallest:
-        return value, smallest
-    return smallest, min(value, second)
-
-
 @compiled("Tuple((int64, float64, boolean))(float64[::1], int64[::1], int64, int64, int64)")
 def _nearest(packed, active, count, place, preferred):
     """Find the cluster nearest to ``active[place]``; on a tie ``preferred``, then the first.
@@ -45,15 +38,17 @@ def _nearest(packed, active, count, place, preferred):
         if a != preferred:
             value = packed[offset + active[a]]
             if value < smallest:
-                nearest = a
-            smallest, second = _two_smallest(value, smallest, second)
+                smallest, second, nearest = value, smallest, a
+            else:
+                second = min(second, value)
     for a in range(place + 1, count):
         if a != preferred:
             y = active[a]
             value = packed[y * (y - 1) // 2 + x]
             if value < smallest:
-                nearest = a
-            smallest, second = _two_smallest(value, smallest, second)
+                smallest, second, nearest = value, smallest, a
+            else:
+                second = min(second, value)
     return nearest, smallest, second <= tie_limit(smallest)
 
 
@@ -116,8 +111,7 @@ def ward_chain(packed, sizes, points, first, second, heights):
             chain[c] -= chain[c] > gone
         if 2 * count <= width:
             compact(packed, active[:count], packed)
-            for a in range(count):
-                sizes[a], points[a] = sizes[active[a]], points[active[a]]
-                active[a] = a
+            sizes[:count], points[:count] = sizes[active[:count]], points[active[:count]]
+            active[:count] = np.arange(count)
             width = count
     return ties
