@@ -9,6 +9,16 @@ from sag_vicreg.arrays import Floats, Ints
 from sag_vicreg.structure.kernels import kernel
 
 
+def reciprocal_pairs(nearest: Ints) -> tuple[Ints, Ints]:
+    """Return the pairs of clusters that are each other's ``nearest``, the lower index first.
+
+    What has no nearest, -1, is in none of them.
+    """
+    here = np.arange(len(nearest))
+    left = np.flatnonzero((nearest[nearest] == here) & (here < nearest))
+    return left, nearest[left]
+
+
 @dataclass
 class Merges:
     """Merges in the order they were found: two points, one of each cluster, and the height.
@@ -29,10 +39,6 @@ class Merges:
     def linkage(self) -> Floats:
         """Sort by height and name clusters as SciPy does: merge ``k`` makes cluster ``n + k``."""
         first, second, heights = (np.concatenate(part) for part in zip(*self.batches, strict=True))
-        trees = kernel("trees")
-        # Rounding may put a parent a bit below its child; no tree in sorted order has that.
-        trees.lift_parents(first, second, heights)
-        order = np.argsort(heights, kind="stable")
         linkage = np.empty((len(heights), 4))
-        trees.name_clusters(first[order], second[order], heights[order], linkage)
+        kernel("trees").fill_linkage(first, second, heights, linkage)
         return linkage

@@ -4,7 +4,7 @@ import numpy as np
 
 from sag_vicreg.arrays import Bools, Floats, Ints
 from sag_vicreg.structure.kernels import kernel
-from sag_vicreg.structure.merges import Merges
+from sag_vicreg.structure.merges import Merges, reciprocal_pairs
 from sag_vicreg.structure.parallel import LONG, Workers, blocks
 
 _ROWS = 128
@@ -49,11 +49,9 @@ def ward_of_triangle(triangle: Floats, workers: Workers, merges: Merges) -> None
     count = n
     while count > SMALL:
         smallest, second, nearest = _nearest(triangle, alive, workers)
-        here = np.arange(len(sizes))
-        left = np.flatnonzero(alive & (nearest[nearest] == here) & (here < nearest))
+        left, right = reciprocal_pairs(nearest)
         if len(left) * _ROUND_PAYS < count:
             break
-        right = nearest[left]
         tied = second <= chain.tie_limit.py_func(smallest)
         merges.add(
             points[left],

@@ -9,7 +9,7 @@ import numpy as np
 
 from sag_vicreg.arrays import Floats, Ints
 from sag_vicreg.structure.kernels import kernel
-from sag_vicreg.structure.merges import Merges
+from sag_vicreg.structure.merges import Merges, reciprocal_pairs
 from sag_vicreg.structure.parallel import Workers
 
 _ROWS = 128
@@ -65,11 +65,6 @@ class _Clusters:
         self._workers.map(search, [rows[i : i + step] for i in range(0, len(rows), step)])
         self.fresh[rows] = True
 
-    def reciprocal(self) -> Ints:
-        """Return the lower index of every pair of reciprocal nearest neighbours."""
-        here = np.arange(len(self))
-        return np.flatnonzero((self.nearest[self.nearest] == here) & (here < self.nearest))
-
     def merge(self, left: Ints, right: Ints) -> Ints:
         """Unite ``left`` and ``right``, and return the clusters without a valid neighbour."""
         total = self.sizes[left] + self.sizes[right]
@@ -107,9 +102,9 @@ def ward_of_vectors(
     stale = np.arange(len(points))
     while len(clusters) > 1:
         clusters.find(stale)
-        left = clusters.reciprocal()
+        left, right = reciprocal_pairs(clusters.nearest)
         # A tie seen before the last merge may be one no longer: look again before counting it.
-        pairs = np.concatenate([left, clusters.nearest[left]])
+        pairs = np.concatenate([left, right])
         stale = pairs[clusters.tied[pairs] & ~clusters.fresh[pairs]]
         if len(left) == 0:
             # Only ties can leave a ring of preferences; with all of them fresh there is none,
@@ -117,7 +112,6 @@ def ward_of_vectors(
             stale = np.arange(len(clusters))
         if len(stale):
             continue
-        right = clusters.nearest[left]
         merges.add(
             clusters.members[left],
             clusters.members[right],

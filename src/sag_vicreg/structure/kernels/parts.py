@@ -5,7 +5,7 @@ import numpy as np
 from sag_vicreg.compiling import compiled
 from sag_vicreg.structure.kernels.chain import ward_chain
 from sag_vicreg.structure.kernels.packed import compact
-from sag_vicreg.structure.kernels.trees import lift_parents, name_clusters
+from sag_vicreg.structure.kernels.trees import fill_linkage
 
 
 @compiled("void(float64[::1], int64[:,::1], float64[:,:,::1], int64[::1])")
@@ -17,6 +17,4 @@ def grow(whole, parts, linkages, ties):
     for part in range(len(parts)):
         compact(whole, parts[part], packed)
         ties[part] = ward_chain(packed, np.ones(m), np.arange(m), first, second, heights)
-        lift_parents(first, second, heights)
-        order = np.argsort(heights, kind="mergesort")
-        name_clusters(first[order], second[order], heights[order], linkages[part])
+        fill_linkage(first, second, heights, linkages[part])

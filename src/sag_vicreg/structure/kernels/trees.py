@@ -14,9 +14,13 @@ def _root(parents, node):
     return node
 
 
-@compiled("void(int64[::1], int64[::1], float64[::1])")
-def lift_parents(first, second, heights):
-    """Raise every merge to at least the height of those it contains; children come first."""
+@compiled("void(int64[::1], int64[::1], float64[::1], float64[:,::1])")
+def fill_linkage(first, second, heights, linkage):
+    """Sort merges by height, and name clusters as SciPy does: merge ``k`` makes ``n + k``.
+
+    Merges come children first. Rounding may have put a parent a bit below its child, and no tree in
+    sorted order has that: every merge is first raised to the height of those it contains.
+    """
     n = len(first) + 1
     parents = np.arange(n)
     highest = np.zeros(n)
@@ -25,24 +29,20 @@ def lift_parents(first, second, heights):
         heights[merge] = max(heights[merge], highest[a], highest[b])
         parents[a] = b
         highest[b] = heights[merge]
-
-
-@compiled("void(int64[::1], int64[::1], float64[::1], float64[:,::1])")
-def name_clusters(first, second, heights, linkage):
-    """Fill a linkage matrix from merges in ascending order."""
-    n = len(first) + 1
+    order = np.argsort(heights, kind="mergesort")  # stable
     parents = np.arange(n)
     names = np.arange(n)
     sizes = np.ones(n)
-    for merge in range(n - 1):
+    for k in range(n - 1):
+        merge = order[k]
         a, b = _root(parents, first[merge]), _root(parents, second[merge])
         parents[a] = b
         sizes[b] += sizes[a]
-        linkage[merge, 0] = min(names[a], names[b])
-        linkage[merge, 1] = max(names[a], names[b])
-        linkage[merge, 2] = heights[merge]
-        linkage[merge, 3] = sizes[b]
-        names[b] = n + merge
+        linkage[k, 0] = min(names[a], names[b])
+        linkage[k, 1] = max(names[a], names[b])
+        linkage[k, 2] = heights[merge]
+        linkage[k, 3] = sizes[b]
+        names[b] = n + k
 
 
 @compiled("boolean(float64[:,::1])")
@@ -69,8 +69,7 @@ def unfold(children, parents, sizes, levels, depths, starts):
     ``depths`` edges up to the root, ``starts`` the first place of the node's leaves in leaf order.
     """
     n = len(children) + 1
-    for leaf in range(n):
-        sizes[leaf], levels[leaf] = 1, 0
+    sizes[:n], levels[:n] = 1, 0
     for merge in range(n - 1):
         left, right = children[merge]
         parents[left] = parents[right] = merge
@@ -123,6 +122,5 @@ def turn_branches(children, sizes, starts, leaf_order, places, order):
             left, right = right, left
         begin[left] = begin[n + merge]
         begin[right] = begin[n + merge] + sizes[left]
-    for leaf in range(n):
-        order[begin[leaf]] = leaf
+    order[begin[:n]] = np.arange(n)
     return total
