@@ -14,19 +14,12 @@ MOMENTS = 13
 
 @compiled("void(int64[::1], int64, int64, int64, int64)")
 def _add(moments, a1, a2, b1, b2):
-    moments[0] += 1
-    moments[1] += a1
-    moments[2] += a2
-    moments[3] += b1
-    moments[4] += b2
-    moments[5] += a1 * a1
-    moments[6] += a2 * a2
-    moments[7] += b1 * b1
-    moments[8] += b2 * b2
-    moments[9] += a1 * b2
-    moments[10] += a2 * b1
-    moments[11] += a1 * a2
-    moments[12] += b1 * b2
+    means = (a1, a2, b1, b2)
+    squares = (a1 * a1, a2 * a2, b1 * b1, b2 * b2)
+    products = (a1 * b2, a2 * b1, a1 * a2, b1 * b2)
+    sums = (1, *means, *squares, *products)
+    for k in range(len(sums)):
+        moments[k] += sums[k]
 
 
 @compiled(
