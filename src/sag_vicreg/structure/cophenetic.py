@@ -10,7 +10,7 @@ from sag_vicreg.arrays import Floats, Ints
 from sag_vicreg.errors import InputError
 from sag_vicreg.structure.kernels import kernel
 from sag_vicreg.structure.parallel import LONG, Workers, blocks
-from sag_vicreg.structure.points import near_one
+from sag_vicreg.structure.points import centred, near_one
 from sag_vicreg.structure.tree import Tree
 
 _ROWS = 128
@@ -53,10 +53,9 @@ def cophenetic_correlations(tree: Tree, other: Tree, relabellings: Sequence[Ints
     ``relabelling[i]`` is the row of ``other`` that stands for leaf ``i``. Only the cross term
     depends on it; the rest is computed once.
     """
-    pairs = tree.pair_counts
-    heights = near_one(tree.heights)
-    weights = heights - np.average(heights, weights=pairs)
-    tree_variance = float((weights**2 * pairs).sum())
+    # Those that meet at each merge.
+    pairs = tree.sizes[tree.children].prod(axis=1)
+    weights, tree_variance = centred(tree.heights, pairs)
     # Distances do not see translation, and sums of centred points cancel least.
     points = near_one(other.known_points)
     points = points - points.mean(axis=0)

@@ -10,7 +10,7 @@ from sag_vicreg.arrays import Array, Ints
 from sag_vicreg.errors import InputError
 from sag_vicreg.structure.joint import JointTable, check_lca, joint_table
 from sag_vicreg.structure.kernels import kernel
-from sag_vicreg.structure.points import near_one
+from sag_vicreg.structure.points import centred
 from sag_vicreg.structure.tree import Tree
 
 
@@ -85,15 +85,10 @@ def _whole_pearson(table: JointTable, values: Sequence[Array], marginals: Sequen
 
 
 def _real_pearson(table: JointTable, values: Sequence[Array], marginals: Sequence[Ints]) -> float:
-    centred, variances = [], []
-    for heights, counts in zip(values, marginals, strict=True):
-        # Heights of any size: a correlation does not see the scale, their squares would.
-        scaled = near_one(heights)
-        centred.append(scaled - np.average(scaled, weights=counts))
-        variances.append(float((centred[-1] ** 2 * counts).sum()))
-    _check_variance(*variances)
-    products = centred[0][table.cells[:, 0]] * centred[1][table.cells[:, 1]] * table.counts
-    return float(products.sum()) / math.sqrt(variances[0] * variances[1])
+    (a, variance_a), (b, variance_b) = map(centred, values, marginals)
+    _check_variance(variance_a, variance_b)
+    products = a[table.cells[:, 0]] * b[table.cells[:, 1]] * table.counts
+    return float(products.sum()) / math.sqrt(variance_a * variance_b)
 
 
 def kendall(table: JointTable) -> float:

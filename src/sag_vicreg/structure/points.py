@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sag_vicreg.arrays import Floats
+from sag_vicreg.arrays import Floats, Ints
 from sag_vicreg.errors import InputError, unknown_name
 
 GEOMETRIES = ("cosine", "spherical", "euclidean")
@@ -66,6 +66,16 @@ def near_one(values: Floats) -> Floats:
     _, exponent = np.frexp(np.abs(values).max())
     scaled: Floats = np.ldexp(values, -exponent)
     return scaled
+
+
+def centred(values: Floats, counts: Ints) -> tuple[Floats, float]:
+    """Return values less their mean, each counted so often, and the sum of the squares of these.
+
+    The values are brought near 1 first: heights may be of any size, and so would their squares be.
+    """
+    scaled = near_one(values)
+    apart = scaled - np.average(scaled, weights=counts)
+    return apart, float((apart**2 * counts).sum())
 
 
 def as_points(vectors: Floats, geometry: str, name: str = "embeddings") -> Floats:

@@ -118,9 +118,3 @@ class Tree:
         np.cumsum(counts[self.leaf_order], axis=0, out=upto[1:])
         sums: Ints = upto[self.starts + self.sizes] - upto[self.starts]
         return sums
-
-    @property
-    def pair_counts(self) -> Ints:
-        """Pairs of leaves whose lowest common ancestor is each merge."""
-        sizes: Ints = self.sizes[self.children]
-        return sizes[:, 0] * sizes[:, 1]
