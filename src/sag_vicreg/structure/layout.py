@@ -48,23 +48,21 @@ def dendrogram(tree: Tree, *, order: Ints | None = None, top: int = 60) -> Dendr
         begins.append(min(begins[one], begins[other]))
     first = np.array(begins)
     closed = 2 * n - 1 - m  # nodes below the merges shown
+    shown, tops = tree.children[-m:], tree.heights[-m:]
     centre = first + tree.sizes / 2.0
-    for merge, (one, other) in enumerate(tree.children[-m:], start=closed):
+    for merge, (one, other) in enumerate(shown, start=closed):
         centre[merge] = (centre[one] + centre[other]) / 2
     # A branch that is not opened is drawn from the floor, like a leaf.
-    height = np.zeros(2 * n - 1)
-    height[closed:] = tree.heights[-m:]
-    across = np.argsort(centre[tree.children[-m:]], axis=1, kind="stable")
-    left, right = np.take_along_axis(tree.children[-m:], across, axis=1).T
-    top_height = height[closed:]
-    ends = np.concatenate([left, right])
-    ends = ends[ends < closed]
+    height = np.append(np.zeros(closed), tops)
+    across = np.argsort(centre[shown], axis=1, kind="stable")
+    left, right = np.take_along_axis(shown, across, axis=1).T
+    ends = shown[shown < closed]
     ends = ends[np.argsort(first[ends])]
     branches = np.repeat(np.arange(m + 1), tree.sizes[ends])
     return Dendrogram(
         order=order,
         places=centre[np.column_stack([left, left, right, right])],
-        heights=np.column_stack([height[left], top_height, top_height, height[right]]),
+        heights=np.column_stack([height[left], tops, tops, height[right]]),
         ends=np.column_stack([first[ends], first[ends] + tree.sizes[ends]]),
         branches=branches[first[:n]],
     )
