@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtrit
 
 from sag_vicreg.artifacts import EmbeddingTable
 from sag_vicreg.artifacts.table_samples import check_lengths
@@ -123,7 +124,7 @@ def compare_tables(
     found = [_scores(one, other) for one, other in pairs]
     spearman = np.array([each.spearman for each in found])
     error = float(spearman.std(ddof=1)) / math.sqrt(sets)
-    mean, reach = float(spearman.mean()), _student(sets - 1) * error
+    mean, reach = float(spearman.mean()), float(stdtrit(sets - 1, 0.975)) * error
     reliability = np.mean([each.reliability for each in found], axis=0)
     half = anchors // 2
     halved = [
@@ -180,9 +181,3 @@ def _mean_by_scale(found: Sequence[tuple[ScaleSimilarity, ...]]) -> tuple[ScaleS
             )
         )
     return tuple(scales)
-
-
-def _student(freedom: int) -> float:
-    from scipy.stats import t
-
-    return float(t.ppf(0.975, freedom))
