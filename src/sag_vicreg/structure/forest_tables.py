@@ -171,13 +171,12 @@ class PairAverages:
             forests.histograms(sums_b, counts, rows.start, found[3:])
         bins: Bins = np.zeros(found.shape, np.uint16)
         for one, seen, n_bins in zip(bins, found, [_BINS, _BINS, _PLAIN_BINS] * 2, strict=True):
-            # A code that does not occur goes with the one before it.
             codes = np.flatnonzero(seen)
             held = seen[codes]
             share = (np.cumsum(held) - held / 2) / max(held.sum(), 1)
-            until = np.append(codes[1:], len(one)) - codes
-            one[codes[:1].sum() :] = np.repeat((n_bins * np.sqrt(share)).astype(np.uint16), until)
-        return bins
+            one[codes] = n_bins * np.sqrt(share)
+        # A code that does not occur goes with the one before it.
+        return np.maximum.accumulate(bins, axis=1)
 
 
 def tabulate(
