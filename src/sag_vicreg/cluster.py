@@ -7,16 +7,11 @@ is lost takes nothing with it: its tasks run again elsewhere, and give what they
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from sag_vicreg.errors import InputError
 from sag_vicreg.machine import thread_count
-from sag_vicreg.passes import Passes, in_order
-
-T = TypeVar("T")
-R = TypeVar("R")
-
-LOCAL = "local"
+from sag_vicreg.passes import Passes, R, T, in_order
 
 
 class ClusterPasses(Passes):
@@ -57,7 +52,7 @@ def open_passes(scheduler: str | None) -> Iterator[Passes]:
         raise InputError(
             "--scheduler needs dask and distributed: pip install 'sag-vicreg[cluster]' brings both"
         ) from error
-    if scheduler == LOCAL:
+    if scheduler == "local":
         # Not by the client alone, which would go to the scheduler that Dask's settings name.
         with (
             LocalCluster(

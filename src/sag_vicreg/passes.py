@@ -39,9 +39,9 @@ class Passes:
     def _results(self, task: Callable[[T], R], items: list[T]) -> Iterator[R]:
         if self.count == 1:
             yield from map(task, items)
-            return
-        with ThreadPoolExecutor(self.count) as pool:
-            yield from in_order(lambda item: pool.submit(task, item), items, self.count)
+        else:
+            with ThreadPoolExecutor(self.count) as pool:
+                yield from in_order(lambda item: pool.submit(task, item), items, self.count)
 
 
 def in_order(submit: Callable[[T], Any], items: Iterable[T], most: int) -> Iterator[Any]:

@@ -28,6 +28,7 @@ from sag_vicreg.structure.joint import check_lca
 from sag_vicreg.structure.memory import check_fits
 from sag_vicreg.structure.points import as_points, as_vectors, check_geometry
 from sag_vicreg.structure.similarity import permutation_p_values, score_half_samples, score_trees
+from sag_vicreg.structure.tree import Tree
 from sag_vicreg.structure.ward import tree_of_points
 
 FEWEST_FOR_HALVES = 6
@@ -151,8 +152,7 @@ def compare_all(
     single = [tree_of_points(x, geometry) for x in points]
 
     @cache
-    def self_score(which: int) -> float:
-        tree = single[which]
+    def self_score(tree: Tree) -> float:
         return cophenetic_correlations(tree, tree, [np.arange(tree.n)])[0]
 
     forests, left_out = _forests(points, options)
@@ -184,7 +184,7 @@ def compare_all(
             cophenetic=scores.cophenetic,
             forest=found,
             forest_left_out=reason,
-            self_scores=(self_score(i), self_score(j)),
+            self_scores=(self_score(single[i]), self_score(single[j])),
             geometry=geometry,
             lca_distance=lca,
             n=single[i].n,

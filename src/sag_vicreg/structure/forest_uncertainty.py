@@ -127,5 +127,5 @@ def _standard_ranks(sums: Ints32, counts: Ints32) -> Floats32:
     ranks = np.cumsum(count) - count / 2
     ranks -= np.average(ranks, weights=count)
     ranks /= math.sqrt(float(np.average(ranks**2, weights=count))) or 1.0
-    square: Floats32 = np.where(held, ranks.astype(np.float32)[codes], 0)
+    square = np.where(held, ranks.astype(np.float32)[codes], 0)
     return square + square.T

@@ -207,6 +207,10 @@ def _count_paths(tree_a: Tree, tree_b: Tree, rows_of_b: Ints, whole: int) -> Joi
                 workers.map(count, range(workers.count))
             table = tables.sum(axis=0)
             parts.append((np.argwhere(table) + np.array([first, 0]), table[table > 0]))
-    cells = np.concatenate([cells for cells, _ in parts]).astype(np.int32, order="C")
-    counts = np.concatenate([counts for _, counts in parts])
-    return JointTable(cells, counts, np.arange(longest_a + 1), np.arange(longest_b + 1))
+    cells, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return JointTable(
+        cells.astype(np.int32, order="C"),
+        counts,
+        np.arange(longest_a + 1),
+        np.arange(longest_b + 1),
+    )

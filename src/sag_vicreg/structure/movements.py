@@ -269,12 +269,11 @@ def _corrected(moments: Ints) -> tuple[Floats, Floats]:
     count = moments[:, :1].astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = moments[:, 1:5] / count
-        spread = np.sqrt(moments[:, 5:9] / count - mean**2)
+        spread: Floats = np.sqrt(moments[:, 5:9] / count - mean**2)
 
         def correlation(place: int, one: int, other: int) -> Floats:
             together = moments[:, place] / count[:, 0] - mean[:, one] * mean[:, other]
-            found: Floats = together / (spread[:, one] * spread[:, other])
-            return found
+            return together / (spread[:, one] * spread[:, other])
 
         across = (correlation(9, 0, 3) + correlation(10, 1, 2)) / 2
         within = np.clip([correlation(11, 0, 1), correlation(12, 2, 3)], 0, None)

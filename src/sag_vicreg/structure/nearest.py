@@ -19,13 +19,12 @@ class SquaredDistances:
     def __init__(self, points: Floats) -> None:
         points = near_one(points)
         self.points = points - points.mean(axis=0)
-        self.norms = np.einsum("ij,ij->i", self.points, self.points)
+        self.norms: Floats = np.einsum("ij,ij->i", self.points, self.points)
 
     def rows(self, rows: slice) -> Floats:
         """Return those of some rows to all."""
-        dots = self.points[rows] @ self.points.T
-        squared: Floats = self.norms[rows, None] + self.norms - 2.0 * dots
-        return squared
+        dots: Floats = self.points[rows] @ self.points.T
+        return self.norms[rows, None] + self.norms - 2.0 * dots
 
 
 def nearest_items(points: Floats, k: int) -> Ints:

@@ -122,8 +122,9 @@ def score_half_samples(
             raise InputError(
                 f"half-sample {number + 1} of {count}: {error}; leave half-samples out"
             ) from error
-    mean, deviation = np.mean(found, axis=0), np.std(found, axis=0, ddof=1)
-    return HalfSamples(Scores.of(mean), Scores.of(deviation), count)
+    return HalfSamples(
+        Scores.of(np.mean(found, axis=0)), Scores.of(np.std(found, axis=0, ddof=1)), count
+    )
 
 
 def _tracked(items: Sequence[Any], what: str, work: int) -> Any:

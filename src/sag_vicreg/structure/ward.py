@@ -89,8 +89,8 @@ def trees_of_parts(whole: Floats, parts: Ints) -> Iterator[Tree]:
         kernel("parts").grow(whole, parts, linkages, ties)
         for linkage, tied in zip(linkages, ties.tolist(), strict=True):
             yield Tree(linkage, "cosine", ties=tied)
-        return
-    for part in parts:
-        merges = Merges()
-        ward_of_triangle(part_of_triangle(whole, part), OneThread(), merges)
-        yield Tree(merges.linkage(), "cosine", ties=merges.ties)
+    else:
+        for part in parts:
+            merges = Merges()
+            ward_of_triangle(part_of_triangle(whole, part), OneThread(), merges)
+            yield Tree(merges.linkage(), "cosine", ties=merges.ties)
