@@ -53,6 +53,7 @@ bench: $(INSTALLED)
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train,dev]'
+	$(BIN)/python -c 'from sag_vicreg.structure.kernels import compile_all; compile_all()'
 	touch $@
 
 clean:

@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from functools import lru_cache
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -59,6 +60,31 @@ def processes(_own_cache: None) -> ForkServerContext:
         patch.setenv("OMP_NUM_THREADS", "1")
         forkserver.ensure_running()
     return context
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _drawn_once() -> Iterator[None]:
+    """Draw the images of ``shapes`` once per process: most small trainings ask for the same few.
+
+    What is drawn has its own tests, which call `draw_shapes` themselves.
+    """
+    from sag_vicreg.data.sources import shapes
+
+    draw = shapes.draw_shapes
+
+    @lru_cache(maxsize=64)
+    def drawn(split: str, classes: tuple[int, ...], **numbers: int) -> tuple[np.ndarray, ...]:
+        return draw(split, classes=classes, **numbers)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            shapes,
+            "draw_shapes",
+            lambda split, *, classes, **numbers: tuple(
+                each.copy() for each in drawn(split, tuple(classes.tolist()), **numbers)
+            ),
+        )
+        yield
 
 
 @pytest.fixture

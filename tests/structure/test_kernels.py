@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +45,12 @@ def test_two_threads_may_load_the_first_kernels_at_once(program: str) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "8\n"
+
+
+def test_all_are_compiled_at_once() -> None:
+    kernels.compile_all()
+    files = Path(kernels.__file__).parent.glob("[!_]*.py")
+    assert {f"{kernels.__name__}.{file.stem}" for file in files} <= sys.modules.keys()
 
 
 def test_a_second_thread_waits_while_the_first_loads(monkeypatch: pytest.MonkeyPatch) -> None:

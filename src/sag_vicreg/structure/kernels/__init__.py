@@ -7,6 +7,7 @@ them over threads in fixed blocks, so that no result depends on the number of th
 
 import functools
 import importlib
+import pkgutil
 from typing import Any
 
 from sag_vicreg.compiling import loading
@@ -17,3 +18,12 @@ def kernel(name: str) -> Any:
     """Import the kernel module ``name``."""
     with loading:
         return importlib.import_module(f"{__name__}.{name}")
+
+
+def compile_all() -> None:
+    """Import every kernel, so that numba's cache has all of them.
+
+    Of processes that begin together after an installation, each would compile what it needs.
+    """
+    for module in pkgutil.iter_modules(__path__):
+        kernel(module.name)
