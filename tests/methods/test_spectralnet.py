@@ -49,12 +49,12 @@ def exact_eigenvectors(
     return values, vectors[:, :k]
 
 
-@pytest.mark.parametrize(("points", "k"), [(arc(400), 2), (arc(400), 3), (blobs(300), 3)])
+@pytest.mark.parametrize(("points", "k"), [(arc(300), 2), (arc(300), 3), (blobs(240), 3)])
 def test_it_spans_the_exact_eigenvectors_the_constant_one_included(
     points: NDArray[Any], k: int
 ) -> None:
     values, vectors = exact_eigenvectors(points, k)
-    net = SpectralNet(n_components=k).fit(points)
+    net = SpectralNet(n_components=k, steps=700).fit(points)
     y = net.transform(points)
     # The graph's own gap, not luck, makes the subspace well defined.
     assert values[k] > 2 * values[k - 1] + 1e-3
