@@ -102,6 +102,24 @@ def test_without_embeddings_an_old_result_stays_valid_and_nothing_is_trained(
     assert store.results() == {OLD.key: OLD}
 
 
+def test_embeddings_of_another_training_of_the_same_recipe_are_left_alone(tmp_path: Path) -> None:
+    published = repository(tmp_path)
+    store = Store(tmp_path / "out", (published,))
+    for seed, recipe in enumerate(PLANNED.recipes):
+        pretend_trained(recipe, store, PLANNED.images, embeddings(seed))
+    old = replace(OLD, measures=[{"knn": 0.2145}, {"knn": 0.2315}])
+    old.write(published)
+    again = replace(PLANNED, options=PLANNED.options | {"half_samples": 20})
+    anew = replace(result_of(again, dict.fromkeys(FIVE, 0.25)), measures=[{"knn": 0.22}, {}])
+    anew.write(published)
+    complete_forests([PLANNED], store)
+    assert store.results()[OLD.key] == old
+    # What was measured on the same training is of the same models.
+    replace(anew, measures=old.measures).write(published)
+    complete_forests([PLANNED], store)
+    assert "forest.spearman" in store.results()[OLD.key].scores
+
+
 def test_a_forest_of_other_settings_is_grown_anew(tmp_path: Path) -> None:
     published = repository(tmp_path)
     store = Store(tmp_path / "out", (published,))
