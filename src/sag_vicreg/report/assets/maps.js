@@ -6,8 +6,8 @@ const coordinates = data.maps.map((map) => ({
   centroids: map.centroids ? decode(map.centroids) : null,
 }));
 
-// Thousands of SVG nodes are slow; fewer are there at once, where WebGL without a graphics card
-// compiles its shaders for seconds. Some browsers have none.
+// Thousands of SVG nodes are slow; fewer are there sooner than WebGL, which without a graphics card
+// compiles its shaders first. Some browsers have none.
 const MOST_SVG_POINTS = 1000;
 const hasWebGL = (() => {
   try {
