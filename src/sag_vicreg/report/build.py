@@ -104,11 +104,12 @@ def build_report(
     own = own_measures(measures, of="pair")
     check_writable(out)
     tables = open_tables(sources, columns) if clusters else []
-    if not clusters:
+    points: Points | None
+    if clusters:
+        found, points = sample_points(tables, max_points, hierarchy=hierarchy, seed=seed)
+    else:
         found = open_sources(sources, columns)
         points = gather_points(found.models, which=embeddings, hierarchy=hierarchy, how=join)
-    else:
-        found, points = sample_points(tables, max_points, hierarchy=hierarchy, seed=seed)
     rows = points.sample(max_points, seed) if points else np.arange(0)
     explored = points if len(rows) >= 3 else None
 
