@@ -1,13 +1,13 @@
 """The confirmation of the study: a contender minus VICReg on test images, paired by seed."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from replication.contenders import CONTENDERS, plan
 from replication.findings import PAPERS_SCORES
-from replication.screening import BASELINE, Results
+from replication.screening import BASELINE, TOLERANCE, Results
 from sag_vicreg.artifacts import Result
 from sag_vicreg.errors import InputError
 from sag_vicreg.reproduce import DECLARATIONS
@@ -101,3 +101,48 @@ def differences(
                 if by_seed:
                     found.append(Difference(name, steps, key, by_seed))
     return found
+
+
+@dataclass(frozen=True)
+class GoalState:
+    """What is known, by now, of a candidate and the study's goal after so many steps.
+
+    Attributes
+    ----------
+    worst
+        The accuracy in which it lies lowest beside VICReg, mean over seeds; None before any.
+    forests
+        Its forest similarity minus VICReg's, seed by seed.
+    """
+
+    name: str
+    steps: int
+    worst: Difference | None
+    forests: Mapping[int, float]
+
+    @property
+    def keeps_accuracy(self) -> bool | None:
+        """Whether no accuracy lies more than the tolerance below VICReg's; None before any."""
+        return None if self.worst is None else self.worst.mean >= -TOLERANCE
+
+    @property
+    def behind(self) -> tuple[int, ...]:
+        """The seeds in which its forest similarity is not above VICReg's."""
+        return tuple(seed for seed, difference in self.forests.items() if difference <= 0)
+
+
+def goal_states(found: Iterable[Difference]) -> list[GoalState]:
+    """Hold every candidate's differences against the goal, length by length."""
+    by_place: dict[tuple[int, str], list[Difference]] = {}
+    for difference in found:
+        if CONTENDERS[difference.name].role == "candidate":
+            by_place.setdefault((difference.steps, difference.name), []).append(difference)
+    return [
+        GoalState(
+            name,
+            steps,
+            min((d for d in mine if d.score in ACCURACIES), key=lambda d: d.mean, default=None),
+            next((d.by_seed for d in mine if d.score == FOREST), {}),
+        )
+        for (steps, name), mine in by_place.items()
+    ]

@@ -17,7 +17,7 @@ Named = Sequence[tuple[str, Place, Sequence[Place]]]
 
 
 def draw_structure_against_knn(
-    curves: Mapping[str, Named], points: Named, references: Named, *, ylabel: str
+    curves: Mapping[str, Named], methods: Mapping[str, Named], references: Named, *, ylabel: str
 ) -> Figure:
     """Draw curves with labelled points, methods as points, and references in grey.
 
@@ -25,8 +25,9 @@ def draw_structure_against_knn(
     ----------
     curves
         Name to its points, drawn as a line in this order.
-    points
-        Methods that are compared with the curves.
+    methods
+        Name to its points, which are compared with the curves. A dotted line leads from the first
+        to those that follow, and only these are labelled.
     references
         Points that belong to no method, in grey.
     ylabel
@@ -43,11 +44,15 @@ def draw_structure_against_knn(
                 # Curves meet where nothing was changed: that place is named once.
                 named.setdefault(place, label)
                 _draw_seeds(axis, seeds, color)
-        for order, (label, place, seeds) in enumerate(points):
+        for order, (name, along) in enumerate(methods.items()):
             color = PALETTE[(order + len(curves)) % len(PALETTE)]
             marker = MARKERS[(order + 1) % len(MARKERS)]
-            axis.scatter(*place, s=42, color=color, marker=marker, label=label, zorder=3)
-            _draw_seeds(axis, seeds, color)
+            knn, scores = zip(*(place for _, place, _ in along), strict=True)
+            axis.plot(knn, scores, color=color, linestyle=":", linewidth=1)
+            axis.scatter(knn, scores, s=42, color=color, marker=marker, label=name, zorder=3)
+            named |= {place: label for label, place, _ in along[1:]}
+            for _, _, seeds in along:
+                _draw_seeds(axis, seeds, color)
         for order, (label, place, _) in enumerate(references):
             marker = _REFERENCE_MARKERS[order % len(_REFERENCE_MARKERS)]
             axis.scatter(*place, s=36, color="#777777", marker=marker, label=label, zorder=3)

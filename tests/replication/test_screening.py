@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from made_study import Scores, finish, finish_search
-from replication.confirmation import Difference, differences
+from replication.confirmation import Difference, differences, goal_states
 from replication.contenders import CONTENDERS, SCREENED
 from replication.curve import Curve, Point, gain, vicreg_curves
 from replication.page import END
@@ -198,9 +198,39 @@ def test_differences_are_paired_by_seed_with_students_interval() -> None:
     assert found["knn.level4"].mean == pytest.approx(-4)
     assert found["lca.pearson"].verdict == "undecided"
     page = generated_part(results, [])
-    assert f"| {MEMORY} | Forest Spearman | 3 | +0.040 | +0.015 to +0.065 | above |" in page
-    assert f"| {MEMORY} | k-NN level 4 | 3 | -4.00 |" in page
+    assert f"| {MEMORY} | 16.0 (17.0, 15.0, 16.0) | 16.0 (17.0, 15.0, 16.0) | 0.840 (" in page
+    assert "| Forest Spearman | **+0.040 (+0.015 to +0.065)** |" in page
+    assert "| LCA Pearson | +0.000 (+0.000 to +0.000) |" in page
+    assert "| k-NN level 4 | **-4.00 (-6.48 to -1.52)** |" in page
     assert "**10,000 steps: unfinished**" in page
+
+
+@pytest.mark.parametrize(
+    ("knn", "forests", "kept", "behind"),
+    [
+        ((19.0, 19.1), (0.71, 0.81), True, ()),
+        ((18.9, 19.0), (0.71, 0.79), False, (1,)),
+        ((25.0, 25.0), (0.70, 0.80), True, (0, 1)),
+    ],
+)
+def test_the_goal_wants_accuracy_on_average_and_structure_in_every_seed(
+    knn: tuple[float, ...], forests: tuple[float, ...], kept: bool, behind: tuple[int, ...]
+) -> None:
+    results: dict[str, Result] = {}
+    for name, accuracies, similarities in (
+        ("vicreg", (20.0, 20.0), (0.7, 0.8)),
+        ("memory", knn, forests),
+        ("scaled", knn, forests),
+    ):
+        finish_search(name, results)
+        for seed, scores in enumerate(map(Scores, accuracies, similarities)):
+            finish(name, seed, scores, results, steps=3000, test=True)
+    (state,) = goal_states(differences(results))  # a control has no goal to reach
+    assert (state.name, state.steps) == ("memory", 3000)
+    assert (state.keeps_accuracy, state.behind) == (kept, behind)
+    page = generated_part(results, [])
+    assert f"Accuracy is {'kept' if kept else 'not kept'}" in page
+    assert f"in {2 - len(behind)} of 2 seeds" in page
 
 
 @pytest.mark.parametrize(
