@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sag_vicreg.machine import core_count
+from sag_vicreg.machine import core_count, holding_memory
 from sag_vicreg.progress import track
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _ends_of_our_steps(recipe: "Recipe", images: "ImageDataset") -> list[float]:
         update={"epochs": None, "steps": STEPS + 1, "warmup_epochs": None, "warmup_share": 0.0}
     )
     short = recipe.model_copy(update={"schedule": schedule})
-    with tempfile.TemporaryDirectory() as folder, quiet_lightning():
+    with tempfile.TemporaryDirectory() as folder, quiet_lightning(), holding_memory():
         store = CheckpointStore(Run(Path(folder)), short.digest())
         trainer = make_trainer(short, [Clock()], folder=Path(folder))
         trainer.fit(make_module(short, images, store))

@@ -3,9 +3,15 @@
 import ctypes
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 _CGROUP = Path("/sys/fs/cgroup")
+# Options of glibc's mallopt, and how far it lets the first go.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+_LARGEST_MMAP_THRESHOLD = 32 * 2**20
 
 
 def core_count() -> int:
@@ -32,9 +38,35 @@ def release_memory() -> None:
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    trim = _of_glibc("malloc_trim")
     if trim is not None:
         trim(0)
+
+
+@contextmanager
+def holding_memory() -> Iterator[None]:
+    """Let this process keep the memory it frees, for what asks for the same again at every step.
+
+    By itself glibc gives large blocks back to the system as they are freed, and the next step pays
+    for fresh pages: on a CPU that is a tenth of a training step of a small network. Afterwards the
+    free memory is given back, and the thresholds stand where glibc would have moved them.
+    """
+    set_option, trim = _of_glibc("mallopt"), _of_glibc("malloc_trim")
+    if set_option is None or trim is None:
+        yield
+        return
+    set_option(_MMAP_THRESHOLD, _LARGEST_MMAP_THRESHOLD)
+    set_option(_TRIM_THRESHOLD, -1)
+    try:
+        yield
+    finally:
+        set_option(_TRIM_THRESHOLD, 2 * _LARGEST_MMAP_THRESHOLD)
+        trim(0)
+
+
+def _of_glibc(name: str) -> Any:
+    """Return a function of the C library, or None where it has none of this name."""
+    return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None
 
 
 def _bytes_in(path: str, name: str) -> int | None:

@@ -19,6 +19,7 @@ from torch import nn
 from sag_vicreg.artifacts import Run
 from sag_vicreg.data import ImageDataset
 from sag_vicreg.errors import InputError, first_line
+from sag_vicreg.machine import holding_memory
 from sag_vicreg.methods import (
     Method,
     derived_seed,
@@ -145,7 +146,8 @@ def _fit(trainer: pl.Trainer, module: TrainingModule, run: Run, *, first: bool) 
     """Train; where something ends it from outside, say how to go on."""
     on_interrupt = signal.getsignal(signal.SIGINT)
     try:
-        trainer.fit(module)
+        with holding_memory():
+            trainer.fit(module)
     except SIGTERMException:
         # Lightning's carries no exit code: to a scheduler the run would look finished.
         _stop("SIGTERM", signal.SIGTERM, module, run, first=first)
