@@ -1,4 +1,4 @@
-"""The confirmation of the study: a contender minus VICReg on test images, paired by seed."""
+"""The confirmation of the study: contenders minus VICReg or a control, on test images, by seed."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +13,8 @@ from sag_vicreg.errors import InputError
 from sag_vicreg.reproduce import DECLARATIONS
 from sag_vicreg.scores import FOREST, titles
 
+# The better one, by the screening.
+CONTROL = "scaled"
 # Steps to seeds, as docs/study.md has them.
 LENGTHS = {3_000: (0, 1, 2, 3, 4), 10_000: (0, 1, 2)}
 ACCURACIES = {
@@ -25,7 +27,7 @@ SCORES = {**titles([FOREST], "short"), **PAPERS_SCORES, **ACCURACIES}
 
 @dataclass(frozen=True)
 class Difference:
-    """A contender minus VICReg in one score after so many steps, seed by seed.
+    """A contender minus another in one score after so many steps, seed by seed.
 
     Accuracies are in percentage points; the paper's five are means over 20 halves of the images.
     """
@@ -82,21 +84,24 @@ def _ended_well(result: Result | None) -> Result | None:
 
 
 def differences(
-    results: Results, *, lengths: Mapping[int, Sequence[int]] = LENGTHS
+    results: Results,
+    *,
+    against: str = BASELINE,
+    lengths: Mapping[int, Sequence[int]] = LENGTHS,
 ) -> list[Difference]:
-    """Subtract VICReg's scores wherever both are finished, length by length."""
+    """Subtract the scores of ``against`` wherever both are finished, length by length."""
     found = []
     for steps, seeds in lengths.items():
-        plain = {seed: scores_on_test(BASELINE, seed, steps, results) for seed in seeds}
+        theirs = {seed: scores_on_test(against, seed, steps, results) for seed in seeds}
         for name, contender in CONTENDERS.items():
-            if contender.role in ("baseline", "curve"):
+            if name == against or contender.role in ("baseline", "curve"):
                 continue
             ours = {seed: scores_on_test(name, seed, steps, results) for seed in seeds}
             for key in SCORES:
                 by_seed = {
-                    seed: ours[seed][key] - plain[seed][key]
+                    seed: ours[seed][key] - theirs[seed][key]
                     for seed in seeds
-                    if key in ours[seed] and key in plain[seed]
+                    if key in ours[seed] and key in theirs[seed]
                 }
                 if by_seed:
                     found.append(Difference(name, steps, key, by_seed))
@@ -113,28 +118,29 @@ class GoalState:
         The accuracy in which it lies lowest beside VICReg, mean over seeds; None before any.
     forests
         Its forest similarity minus VICReg's, seed by seed.
+    beyond_control
+        The same minus the control's, a point of VICReg's curve by invariance weight.
     """
 
     name: str
     steps: int
     worst: Difference | None
     forests: Mapping[int, float]
+    beyond_control: Mapping[int, float]
 
     @property
     def keeps_accuracy(self) -> bool | None:
         """Whether no accuracy lies more than the tolerance below VICReg's; None before any."""
         return None if self.worst is None else self.worst.mean >= -TOLERANCE
 
-    @property
-    def behind(self) -> tuple[int, ...]:
-        """The seeds in which its forest similarity is not above VICReg's."""
-        return tuple(seed for seed, difference in self.forests.items() if difference <= 0)
 
-
-def goal_states(found: Iterable[Difference]) -> list[GoalState]:
+def goal_states(
+    beside_vicreg: Iterable[Difference], beside_control: Iterable[Difference]
+) -> list[GoalState]:
     """Hold every candidate's differences against the goal, length by length."""
+    beyond = {(d.steps, d.name): d.by_seed for d in beside_control if d.score == FOREST}
     by_place: dict[tuple[int, str], list[Difference]] = {}
-    for difference in found:
+    for difference in beside_vicreg:
         if CONTENDERS[difference.name].role == "candidate":
             by_place.setdefault((difference.steps, difference.name), []).append(difference)
     return [
@@ -143,6 +149,7 @@ def goal_states(found: Iterable[Difference]) -> list[GoalState]:
             steps,
             min((d for d in mine if d.score in ACCURACIES), key=lambda d: d.mean, default=None),
             next((d.by_seed for d in mine if d.score == FOREST), {}),
+            beyond.get((steps, name), {}),
         )
         for (steps, name), mine in by_place.items()
     ]

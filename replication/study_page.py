@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from replication.confirmation import (
     ACCURACIES,
+    CONTROL,
     LENGTHS,
     SCORES,
     Difference,
@@ -160,12 +161,15 @@ def reference_label(point: ReferencePoint) -> str:
 
 
 def _confirmation(results: Results) -> list[str]:
-    found = differences(results)
-    if not found:
+    beside_vicreg = differences(results)
+    beside_control = differences(results, against=CONTROL)
+    if not beside_vicreg:
         return ["**Unfinished**: nothing is there yet."]
+    goals = goal_states(beside_vicreg, beside_control)
     blocks = []
     for steps, seeds in LENGTHS.items():
-        mine = [difference for difference in found if difference.steps == steps]
+        mine = [difference for difference in beside_vicreg if difference.steps == steps]
+        controlled = [difference for difference in beside_control if difference.steps == steps]
         if not mine:
             blocks.append(f"**{steps:,} steps: unfinished**, nothing is there yet.")
             continue
@@ -176,8 +180,13 @@ def _confirmation(results: Results) -> list[str]:
             f"**Minus VICReg, {steps:,} steps**, paired by seed: mean and 95 percent interval, in "
             "bold where it does not cover zero. Everything else is undecided.",
             _difference_table(mine),
-            *(_goal_line(state) for state in goal_states(mine)),
         ]
+        if controlled:
+            blocks += [
+                f"**Minus the control, {steps:,} steps**, VICReg with its invariance scaled:",
+                _difference_table(controlled),
+            ]
+        blocks += [_goal_line(goal) for goal in goals if goal.steps == steps]
     return blocks
 
 
@@ -229,12 +238,14 @@ def _goal_line(state: GoalState) -> str:
             f"Accuracy is {kept}: at its lowest {state.worst.mean:+.2f} points "
             f"({SCORES[state.worst.score]})."
         )
-    if state.forests:
-        above = len(state.forests) - len(state.behind)
-        said.append(
-            f"The forest similarity is above that of VICReg after as many steps in {above} of "
-            f"{len(state.forests)} seeds."
-        )
+    rivals = {"VICReg after as many steps": state.forests, "the control": state.beyond_control}
+    above = [
+        f"above that of {rival} in {sum(d > 0 for d in by_seed.values())} of {len(by_seed)} seeds"
+        for rival, by_seed in rivals.items()
+        if by_seed
+    ]
+    if above:
+        said.append(f"The forest similarity is {', '.join(above)}.")
     return " ".join(said)
 
 
