@@ -5,11 +5,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.transforms import Bbox
 
 from sag_vicreg.figures.labels import place_labels
 from sag_vicreg.figures.style import MARKERS, PALETTE, new_figure
 
 _REFERENCE_MARKERS = ("x", "+", "1", "2")
+# Room around the methods in the panel that is near, as a share of what they span on either axis,
+# which is taken to be at least a point of k-NN and a hundredth of similarity.
+_ROOM, _LEAST_SPAN = 0.08, (1.0, 0.01)
 Place = tuple[float, float]
 """k-NN accuracy in percent, and a structure score."""
 Named = Sequence[tuple[str, Place, Sequence[Place]]]
@@ -19,12 +24,12 @@ Named = Sequence[tuple[str, Place, Sequence[Place]]]
 def draw_structure_against_knn(
     curves: Mapping[str, Named], methods: Mapping[str, Named], references: Named, *, ylabel: str
 ) -> Figure:
-    """Draw curves with labelled points, methods as points, and references in grey.
+    """Draw everything, and beside it the part with the methods from near.
 
     Parameters
     ----------
     curves
-        Name to its points, drawn as a line in this order.
+        Name to its points, drawn as a line in this order, each point labelled.
     methods
         Name to its points, which are compared with the curves. A dotted line leads from the first
         to those that follow, and only these are labelled.
@@ -33,37 +38,66 @@ def draw_structure_against_knn(
     ylabel
         The structure score.
     """
-    with new_figure(7.6, 4.2) as figure:
-        axis = figure.subplots()
-        named: dict[Place, str] = {}
-        for order, (name, along) in enumerate(curves.items()):
-            color = PALETTE[order]
-            knn, scores = zip(*(place for _, place, _ in along), strict=True)
-            axis.plot(knn, scores, color=color, marker="o", markersize=3, linewidth=1.2, label=name)
-            for label, place, seeds in along:
-                # Curves meet where nothing was changed: that place is named once.
-                named.setdefault(place, label)
-                _draw_seeds(axis, seeds, color)
-        for order, (name, along) in enumerate(methods.items()):
-            color = PALETTE[(order + len(curves)) % len(PALETTE)]
-            marker = MARKERS[(order + 1) % len(MARKERS)]
-            knn, scores = zip(*(place for _, place, _ in along), strict=True)
-            axis.plot(knn, scores, color=color, linestyle=":", linewidth=1)
-            axis.scatter(knn, scores, s=42, color=color, marker=marker, label=name, zorder=3)
-            named |= {place: label for label, place, _ in along[1:]}
-            for _, _, seeds in along:
-                _draw_seeds(axis, seeds, color)
-        for order, (label, place, _) in enumerate(references):
-            marker = _REFERENCE_MARKERS[order % len(_REFERENCE_MARKERS)]
-            axis.scatter(*place, s=36, color="#777777", marker=marker, label=label, zorder=3)
-        axis.set(xlabel="k-NN accuracy, percent", ylabel=ylabel)
-        figure.legend(loc="outside right upper", fontsize=7)
-        if named:
-            place_labels(axis, np.array(list(named)), list(named.values()))
+    # Curves meet where nothing was changed: that place is named once.
+    named: dict[Place, str] = {}
+    for along in curves.values():
+        for label, place, _ in along:
+            named.setdefault(place, label)
+    for (_, first, _), *longer in methods.values():
+        named.setdefault(first, "")  # without a name, but no other may cover it
+        named |= {place: label for label, place, _ in longer}
+    box = _box_around(methods)
+    with new_figure(9.2, 5.2) as figure:
+        whole, near = figure.subplots(1, 2)
+        for axis in (whole, near):
+            _draw(axis, curves, methods, references)
+            axis.set_xlabel("k-NN accuracy, percent")
+        whole.set_ylabel(ylabel)
+        figure.legend(
+            *whole.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=7
+        )
+        near.set(xlim=box.intervalx, ylim=box.intervaly)
+        frame = Rectangle(box.p0, *box.size, fill=False, color="#777777", linewidth=0.6, zorder=0)
+        whole.add_patch(frame)
+        for axis, is_near in ((whole, False), (near, True)):
+            shown = {
+                place: name for place, name in named.items() if box.contains(*place) == is_near
+            }
+            if shown:
+                place_labels(axis, np.array(list(shown)), list(shown.values()))
     return figure
 
 
-def _draw_seeds(axis: Axes, seeds: Sequence[Place], color: str) -> None:
-    if len(seeds) > 1:
-        knn, scores = zip(*seeds, strict=True)
-        axis.scatter(knn, scores, s=8, color=color, alpha=0.45, linewidths=0)
+def _box_around(methods: Mapping[str, Named]) -> Bbox:
+    places = [place for along in methods.values() for _, place, _ in along]
+    corners = np.array(places or [(0.0, 0.0)])  # before any method is finished, nothing is near
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    room = _ROOM * np.maximum(high - low, _LEAST_SPAN)
+    return Bbox([low - room, high + room])
+
+
+def _draw(
+    axis: Axes, curves: Mapping[str, Named], methods: Mapping[str, Named], references: Named
+) -> None:
+    for order, (name, along) in enumerate(curves.items()):
+        color = PALETTE[order]
+        knn, scores = zip(*(place for _, place, _ in along), strict=True)
+        axis.plot(knn, scores, color=color, marker="o", markersize=3, linewidth=1.2, label=name)
+        _draw_seeds(axis, along, color)
+    for order, (name, along) in enumerate(methods.items()):
+        color = PALETTE[(order + len(curves)) % len(PALETTE)]
+        marker = MARKERS[(order + 1) % len(MARKERS)]
+        knn, scores = zip(*(place for _, place, _ in along), strict=True)
+        axis.plot(knn, scores, color=color, linestyle=":", linewidth=1)
+        axis.scatter(knn, scores, s=42, color=color, marker=marker, label=name, zorder=3)
+        _draw_seeds(axis, along, color)
+    for order, (label, place, _) in enumerate(references):
+        marker = _REFERENCE_MARKERS[order % len(_REFERENCE_MARKERS)]
+        axis.scatter(*place, s=36, color="#777777", marker=marker, label=label, zorder=3)
+
+
+def _draw_seeds(axis: Axes, along: Named, color: str) -> None:
+    for _, _, seeds in along:
+        if len(seeds) > 1:
+            knn, scores = zip(*seeds, strict=True)
+            axis.scatter(knn, scores, s=8, color=color, alpha=0.45, linewidths=0)

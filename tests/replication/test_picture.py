@@ -1,12 +1,24 @@
-"""Structure against k-NN: every curve, method and reference is in the picture, once."""
+"""Structure against k-NN: every curve, method and reference is in the picture, once a panel."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
 
 from replication.picture import draw_structure_against_knn
 
 
+def texts(axis: Axes) -> list[str]:
+    return [name for text in axis.texts if (name := text.get_text())]
+
+
+def places(axis: Axes) -> Sequence[list[list[float]]]:
+    return [scatter.get_offsets().tolist() for scatter in axis.collections]  # type: ignore[union-attr]
+
+
 def test_everything_is_drawn_and_named() -> None:
     curves = {
-        "by steps": [("300", (10.0, 0.9), [(9.0, 0.9), (11.0, 0.9)]), ("1,000", (20.0, 0.7), ())],
-        "by components": [("4", (12.0, 0.8), ()), ("all", (20.0, 0.7), ())],
+        "by steps": [("300", (10.0, 0.9), [(9.0, 0.9), (11.0, 0.9)]), ("1,000", (20.0, 0.77), ())],
+        "by components": [("4", (12.0, 0.8), ()), ("all", (20.0, 0.77), ())],
     }
     figure = draw_structure_against_knn(
         curves,
@@ -19,26 +31,37 @@ def test_everything_is_drawn_and_named() -> None:
         [("mean colour", (3.0, 1.0), ())],
         ylabel="forest similarity",
     )
-    (axis,) = figure.axes
-    assert [line.get_xydata().tolist() for line in axis.lines] == [  # type: ignore[union-attr]
-        [[10.0, 0.9], [20.0, 0.7]],
-        [[12.0, 0.8], [20.0, 0.7]],
-        [[19.0, 0.8], [22.0, 0.75]],
-    ]
+    whole, near = figure.axes
+    for axis in (whole, near):
+        assert [line.get_xydata().tolist() for line in axis.lines] == [  # type: ignore[union-attr]
+            [[10.0, 0.9], [20.0, 0.77]],
+            [[12.0, 0.8], [20.0, 0.77]],
+            [[19.0, 0.8], [22.0, 0.75]],
+        ]
+        assert [[9.0, 0.9], [11.0, 0.9]] in places(axis)
+        assert [[19.0, 0.8], [22.0, 0.75]] in places(axis)
+        assert [[3.0, 1.0]] in places(axis)
     # The place where both curves meet is named once; a method only where it was trained longer.
-    assert [text.get_text() for text in axis.texts] == ["300", "1,000", "4", "3,000"]
+    assert texts(whole) == ["300", "4"]
+    assert texts(near) == ["1,000", "3,000"]
+    # The methods' part of the whole, framed there, is what the other panel shows.
+    (frame,) = whole.patches
+    assert near.get_xlim() == (frame.get_x(), frame.get_x() + frame.get_width())  # type: ignore[attr-defined]
+    assert near.get_xlim()[0] < 19 < 22 < near.get_xlim()[1] < 23
+    assert 0.74 < near.get_ylim()[0] < 0.75 < 0.8 < near.get_ylim()[1]
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         *("by steps", "by components", "ours", "mean colour"),
     ]
-    places = [scatter.get_offsets().tolist() for scatter in axis.collections]
-    assert [[9.0, 0.9], [11.0, 0.9]] in places
-    assert [[19.0, 0.8], [22.0, 0.75]] in places
-    assert [[3.0, 1.0]] in places
 
 
 def test_without_curves_there_are_points_alone() -> None:
     figure = draw_structure_against_knn({}, {"ours": [("1", (19.0, 0.8), ())]}, [], ylabel="y")
-    (axis,) = figure.axes
-    assert not axis.texts
-    assert [points.get_offsets().tolist() for points in axis.collections] == [[[19.0, 0.8]]]
+    for axis in figure.axes:
+        assert not texts(axis)
+        assert places(axis) == [[[19.0, 0.8]]]
+
+
+def test_before_any_result_the_picture_is_empty() -> None:
+    figure = draw_structure_against_knn({}, {}, [("mean colour", (3.0, 1.0), ())], ylabel="y")
+    assert [places(axis) for axis in figure.axes] == [[[[3.0, 1.0]]]] * 2
