@@ -1,7 +1,7 @@
-"""The confirmation of the study: contenders minus VICReg or a control, on test images, by seed."""
+"""The confirmation of the study: contenders minus a rival, on test images, seed by seed."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -13,8 +13,9 @@ from sag_vicreg.errors import InputError
 from sag_vicreg.reproduce import DECLARATIONS
 from sag_vicreg.scores import FOREST, titles
 
-# The better one, by the screening.
-CONTROL = "scaled"
+# Whom contenders are compared with: VICReg, the better control by the screening, and the second
+# round's baseline.
+RIVALS = (BASELINE, "scaled", "vicreg-10")
 # Steps to seeds, as docs/study.md has them.
 LENGTHS = {3_000: (0, 1, 2, 3, 4), 10_000: (0, 1, 2)}
 ACCURACIES = {
@@ -89,12 +90,18 @@ def differences(
     against: str = BASELINE,
     lengths: Mapping[int, Sequence[int]] = LENGTHS,
 ) -> list[Difference]:
-    """Subtract the scores of ``against`` wherever both are finished, length by length."""
+    """Subtract the scores of ``against`` wherever both are finished, length by length.
+
+    All rows are compared with VICReg, and those of its round with any other rival.
+    """
     found = []
+    of_all, number = against == BASELINE, CONTENDERS[against].round
     for steps, seeds in lengths.items():
         theirs = {seed: scores_on_test(against, seed, steps, results) for seed in seeds}
         for name, contender in CONTENDERS.items():
-            if name == against or contender.role in ("baseline", "curve"):
+            if name in (against, BASELINE) or contender.role == "curve":
+                continue
+            if not of_all and contender.round != number:
                 continue
             ours = {seed: scores_on_test(name, seed, steps, results) for seed in seeds}
             for key in SCORES:
@@ -115,41 +122,39 @@ class GoalState:
     Attributes
     ----------
     worst
-        The accuracy in which it lies lowest beside VICReg, mean over seeds; None before any.
+        The accuracy in which it lies lowest beside its round's baseline, mean over seeds; None
+        before any.
     forests
-        Its forest similarity minus VICReg's, seed by seed.
-    beyond_control
-        The same minus the control's, a point of VICReg's curve by invariance weight.
+        Its forest similarity minus a rival's, rival by rival and seed by seed.
     """
 
     name: str
     steps: int
     worst: Difference | None
-    forests: Mapping[int, float]
-    beyond_control: Mapping[int, float]
+    forests: Mapping[str, Mapping[int, float]]
 
     @property
     def keeps_accuracy(self) -> bool | None:
-        """Whether no accuracy lies more than the tolerance below VICReg's; None before any."""
+        """Whether no accuracy lies more than the tolerance below; None before any."""
         return None if self.worst is None else self.worst.mean >= -TOLERANCE
 
 
-def goal_states(
-    beside_vicreg: Iterable[Difference], beside_control: Iterable[Difference]
-) -> list[GoalState]:
-    """Hold every candidate's differences against the goal, length by length."""
-    beyond = {(d.steps, d.name): d.by_seed for d in beside_control if d.score == FOREST}
-    by_place: dict[tuple[int, str], list[Difference]] = {}
-    for difference in beside_vicreg:
-        if CONTENDERS[difference.name].role == "candidate":
-            by_place.setdefault((difference.steps, difference.name), []).append(difference)
-    return [
-        GoalState(
-            name,
-            steps,
-            min((d for d in mine if d.score in ACCURACIES), key=lambda d: d.mean, default=None),
-            next((d.by_seed for d in mine if d.score == FOREST), {}),
-            beyond.get((steps, name), {}),
-        )
-        for (steps, name), mine in by_place.items()
-    ]
+def goal_states(by_rival: Mapping[str, Sequence[Difference]]) -> list[GoalState]:
+    """Hold every candidate's differences, rival by rival, against the goal, length by length."""
+    states = []
+    for steps in LENGTHS:
+        for name, contender in CONTENDERS.items():
+            if contender.role != "candidate":
+                continue
+            mine = {
+                rival: [d for d in found if (d.name, d.steps) == (name, steps)]
+                for rival, found in by_rival.items()
+                if CONTENDERS[rival].round == contender.round
+            }
+            beside_baseline = next(iter(mine.values()), [])
+            accuracies = [d for d in beside_baseline if d.score in ACCURACIES]
+            forests = {r: d.by_seed for r, ds in mine.items() for d in ds if d.score == FOREST}
+            if accuracies or forests:
+                worst = min(accuracies, key=lambda d: d.mean, default=None)
+                states.append(GoalState(name, steps, worst, forests))
+    return states

@@ -33,8 +33,8 @@ SELECTION_IMAGES = ImageSet(DATASET, "first", "train")
 # seed 0. `docs/study.md` has the run.
 MEAN_WEIGHT = 0.762
 
-# The pull is the invariance weight times the mean weight of a pair. The second round compares rows
-# at the pull at which VICReg's curve by invariance weight has its highest k-NN.
+# The pull is the invariance weight times the mean weight of a pair. The second round compares at
+# the pull at which VICReg's curve by invariance weight has its highest k-NN.
 PULL = 10
 
 _OWN_VIEW = ("method.around=own_view", "method.scale_over=neighbors", "method.walk_after=0")
@@ -45,22 +45,22 @@ def _walking(*overrides: str, pull: float) -> tuple[str, ...]:
     return (*_OWN_VIEW, *overrides, f"method.invariance_weight={pull / MEAN_WEIGHT:.4g}")
 
 
-
 @dataclass(frozen=True)
 class Contender:
     """One row of the study: a packaged recipe, what is changed in it, and what it is there for.
 
-    A ``candidate`` can be chosen; a ``control`` has to be beaten; a point of VICReg's own ``curve``
-    is trained at VICReg's learning rate, without a search of its own. A row that was ``screened``
-    and rejected has left the package with its options: what remains are the addresses of its
-    results by seed, structure first, then either model's selection.
+    A ``candidate`` can be chosen; a ``control`` has to be beaten, as the ``baseline`` has to be; a
+    point of VICReg's own ``curve`` is trained at VICReg's learning rate, without a search of its
+    own. A row that was ``screened`` and rejected has left the package with its options: what
+    remains are the addresses of its results by seed, structure first, then either model's
+    selection.
     """
 
     title: str
     method: str
     overrides: tuple[str, ...] = ()
     role: Literal["baseline", "candidate", "control", "literal", "curve"] = "candidate"
-    round: int = 1
+    round: Literal[1, 2] = 1
     screened: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -114,7 +114,11 @@ CONTENDERS = {
     ),
     "literal": Contender("the literal reading", "sag-vicreg-literal", role="literal"),
     "vicreg-10": Contender(
-        f"VICReg, pull of {PULL}", "vicreg", (f"method.invariance_weight={PULL}",), round=2, role="baseline"
+        f"VICReg, pull of {PULL}",
+        "vicreg",
+        (f"method.invariance_weight={PULL}",),
+        round=2,
+        role="baseline",
     ),
     "own-view-10": Contender(
         f"around the own view, pull of {PULL}", "sag-vicreg-literal", _walking(pull=PULL), round=2

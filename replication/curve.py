@@ -77,7 +77,7 @@ def vicreg_curves(results: Results, references: Iterable[ReferencePoint]) -> lis
     by_components = [_point(f"{n}", places) for n, places in components.items()]
     by_weight = []
     for name, contender in CONTENDERS.items():
-        if contender.method == "vicreg" and contender.overrides:
+        if contender.role in ("curve", "control") and contender.method == "vicreg":
             row = standing(name, results)
             weight = contender.overrides[0].partition("=")[2]
             by_weight += [_standing_point(weight, row)] if row.seeds else []

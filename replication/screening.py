@@ -8,13 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from replication.contenders import (
-    CONTENDERS,
-    SCREENED,
-    SEEDS,
-    Contender,
-    screened_keys,
-)
+from replication.contenders import CONTENDERS, SCREENED, SEEDS, Contender, screened_keys
 from replication.findings import PAPERS_SCORES
 from replication.stages import STEPS
 from sag_vicreg.artifacts import Result
@@ -24,8 +18,9 @@ from sag_vicreg.scores import FOREST
 
 Results = Mapping[str, Result]
 BASELINE = "vicreg"
+ROUNDS = (1, 2)
 TOLERANCE = 1.0
-"""Points of k-NN accuracy that a candidate may lie below VICReg."""
+"""Points of k-NN accuracy that a candidate may lie below its round's baseline."""
 
 
 @dataclass(frozen=True)
@@ -125,30 +120,33 @@ def standing(
     )
 
 
-def screening(results: Results) -> list[Standing]:
-    """Say how far every row of the screening is."""
-    return [standing(name, results) for name in SCREENED]
+def screening(results: Results, number: int = 1) -> list[Standing]:
+    """Say how far every row of a round of the screening is."""
+    return [standing(name, results) for name in SCREENED if CONTENDERS[name].round == number]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the rule says of the rows that can be compared.
+    """What the rule says of the rows of a round that can be compared.
 
     Attributes
     ----------
     seeds
-        Those that VICReg has finished; every row below is taken over them.
+        Those that the baseline has finished; every row below is taken over them.
+    baseline
+        VICReg, as the round has it.
     ranking
-        Candidates that keep VICReg's k-NN, the highest forest similarity first.
+        Candidates that keep the baseline's k-NN, the highest forest similarity first.
     too_low
         Candidates that do not.
     rivals
-        VICReg and the controls: what the first has to beat.
+        The baseline and the controls: what the first has to beat.
     unfinished
         Rows of the screening that could still change any of this.
     """
 
     seeds: tuple[int, ...]
+    baseline: Standing
     ranking: tuple[Standing, ...]
     too_low: tuple[Standing, ...]
     rivals: tuple[Standing, ...]
@@ -177,17 +175,18 @@ class Verdict:
 
 
 def apply_rule(rows: Iterable[Standing]) -> Verdict | None:
-    """Apply the rule to what is finished; None without VICReg, which it measures against."""
+    """Apply the rule to what is finished of a round; None before its baseline is."""
     every = list(rows)
-    seeds = tuple(s.seed for row in every if row.name == BASELINE for s in row.seeds)
+    seeds = tuple(s.seed for row in every if row.contender.role == "baseline" for s in row.seeds)
     if not seeds:
         return None
     compared = [row for each in every if (row := each.over(seeds)) is not None]
-    (baseline,) = (row for row in compared if row.name == BASELINE)
+    (baseline,) = (row for row in compared if row.contender.role == "baseline")
     candidates = [row for row in compared if row.contender.role == "candidate"]
     keep = [row for row in candidates if row.knn >= baseline.knn - TOLERANCE]
     return Verdict(
         seeds,
+        baseline,
         tuple(sorted(keep, key=lambda row: -row.forest)),
         tuple(row for row in candidates if row not in keep),
         tuple(row for row in compared if row.contender.role in ("baseline", "control")),

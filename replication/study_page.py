@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 
 from replication.confirmation import (
     ACCURACIES,
-    CONTROL,
     LENGTHS,
+    RIVALS,
     SCORES,
     Difference,
     GoalState,
@@ -23,7 +23,7 @@ from replication.findings import PAPERS_SCORES
 from replication.page import FOLDER, read_page, write_page
 from replication.references import PCA, ReferencePoint
 from replication.screening import (
-    BASELINE,
+    ROUNDS,
     TOLERANCE,
     Results,
     Standing,
@@ -43,16 +43,14 @@ _MISSING = "—"
 
 def generated_part(results: Results, references: Sequence[ReferencePoint]) -> str:
     """Write everything that follows from the results, unfinished rows named as such."""
-    rows = screening(results)
     curves = vicreg_curves(results, references)
     blocks = [
         "### Screening",
-        _screening_table(rows, curves),
+        *(block for number in ROUNDS for block in _screening_round(number, results, curves)),
         "k-NN in percent and forest similarity are means over seeds, with the seeds in brackets; "
         "intervals are one per seed, over images. LCA (Pearson, Spearman, Kendall) and cophenetic "
         "(D1 to P2, D2 to P1) are means over 20 halves of the images, then over seeds. Last, the "
         "forest similarity minus that of the highest of VICReg's curves at the same k-NN.",
-        *_rule(apply_rule(rows), rows),
         "### Structure against k-NN",
         f"![Forest similarity against k-NN accuracy]({FOLDER}/{FIGURE}.png)",
         _reference_table(references),
@@ -60,6 +58,12 @@ def generated_part(results: Results, references: Sequence[ReferencePoint]) -> st
         *_confirmation(results),
     ]
     return "\n\n".join(block.strip() for block in blocks if block) + "\n"
+
+
+def _screening_round(number: int, results: Results, curves: Sequence[Curve]) -> list[str]:
+    rows = screening(results, number)
+    title = "**First round.**" if number == 1 else "**Second round**, at the same pull."
+    return [title, _screening_table(rows, curves), *_rule(apply_rule(rows), rows)]
 
 
 def _screening_table(rows: Sequence[Standing], curves: Sequence[Curve]) -> str:
@@ -98,8 +102,9 @@ def _with_seeds(values: Sequence[float], digits: int) -> str:
 
 def _rule(verdict: Verdict | None, rows: Sequence[Standing]) -> list[str]:
     if verdict is None:
-        return ["**The rule.** VICReg is unfinished: nothing to measure the others against."]
+        return ["VICReg is unfinished: nothing to measure the others against."]
     sentences = []
+    baseline = verdict.baseline.contender.title
     if not verdict.is_final:
         seeds = " and ".join(map(str, verdict.seeds))
         done = len(rows) - len(verdict.unfinished)
@@ -117,14 +122,14 @@ def _rule(verdict: Verdict | None, rows: Sequence[Standing]) -> list[str]:
         )
         sentences.append(_called_better(verdict))
     elif verdict.too_low:
-        sentences.append(f"None of the {those} keeps VICReg's k-NN.")
+        sentences.append(f"None of the {those} keeps the k-NN of {baseline}.")
     else:
         sentences.append("No candidate has finished these seeds yet.")
     if verdict.too_low:
         sentences.append(
-            f"More than {TOLERANCE:g} point of k-NN below VICReg: {_titles(verdict.too_low)}."
+            f"More than {TOLERANCE:g} point of k-NN below {baseline}: {_titles(verdict.too_low)}."
         )
-    return [f"**The rule.** {' '.join(sentences)}"]
+    return [" ".join(sentences)]
 
 
 def _called_better(verdict: Verdict) -> str:
@@ -132,7 +137,7 @@ def _called_better(verdict: Verdict) -> str:
         return f"It is not called better than VICReg: it does not beat {_titles(verdict.unbeaten)}."
     if verdict.awaited:
         return f"Whether it may be called better than VICReg waits for {_titles(verdict.awaited)}."
-    return "It beats VICReg and both controls in forest similarity."
+    return f"In forest similarity it beats {_titles(verdict.rivals)}."
 
 
 def _titles(rows: Iterable[Standing]) -> str:
@@ -161,47 +166,44 @@ def reference_label(point: ReferencePoint) -> str:
 
 
 def _confirmation(results: Results) -> list[str]:
-    beside_vicreg = differences(results)
-    beside_control = differences(results, against=CONTROL)
-    if not beside_vicreg:
-        return ["**Unfinished**: nothing is there yet."]
-    goals = goal_states(beside_vicreg, beside_control)
-    blocks = []
+    by_rival = {rival: differences(results, against=rival) for rival in RIVALS}
+    goals = goal_states(by_rival)
+    blocks = [
+        "Test images. Differences are paired by seed: mean and 95 percent interval, in bold where "
+        "it does not cover zero. Everything else is undecided."
+    ]
     for steps, seeds in LENGTHS.items():
-        mine = [difference for difference in beside_vicreg if difference.steps == steps]
-        controlled = [difference for difference in beside_control if difference.steps == steps]
-        if not mine:
+        scored = {
+            name: {seed: scores_on_test(name, seed, steps, results) for seed in seeds}
+            for name, contender in CONTENDERS.items()
+            if contender.role != "curve" and not contender.screened
+        }
+        finished = {name: by_seed for name, by_seed in scored.items() if any(by_seed.values())}
+        if not finished:
             blocks.append(f"**{steps:,} steps: unfinished**, nothing is there yet.")
             continue
-        blocks += [
-            f"**{steps:,} steps**, test images, the seeds' own values in brackets; of {len(seeds)} "
-            "seeds:",
-            _confirmed_table(steps, [BASELINE, *dict.fromkeys(d.name for d in mine)], results),
-            f"**Minus VICReg, {steps:,} steps**, paired by seed: mean and 95 percent interval, in "
-            "bold where it does not cover zero. Everything else is undecided.",
-            _difference_table(mine),
-        ]
-        if controlled:
-            blocks += [
-                f"**Minus the control, {steps:,} steps**, VICReg with its invariance scaled:",
-                _difference_table(controlled),
-            ]
+        blocks += [f"**{steps:,} steps**, seed by seed:", _confirmed_table(finished)]
+        for rival, found in by_rival.items():
+            mine = [difference for difference in found if difference.steps == steps]
+            if mine:
+                title = f"**Minus {CONTENDERS[rival].title}, {steps:,} steps:**"
+                blocks += [title, _difference_table(mine)]
         blocks += [_goal_line(goal) for goal in goals if goal.steps == steps]
     return blocks
 
 
-def _confirmed_table(steps: int, names: Iterable[str], results: Results) -> str:
+def _confirmed_table(finished: Mapping[str, Mapping[int, Mapping[str, float]]]) -> str:
     digits = {"knn.level4": 1, "probe.level4": 1, FOREST: 3}
-    heads = ("row", *(SCORES[key] for key in digits))
-    lines = [f"| {' | '.join(heads)} |", "|---|---:|---:|---:|"]
-    for name in names:
-        scores = [scores_on_test(name, seed, steps, results) for seed in LENGTHS[steps]]
-        by_key = {key: [each[key] for each in scores if key in each] for key in digits}
+    heads = ("row", "seeds", *(SCORES[key] for key in digits))
+    lines = [f"| {' | '.join(heads)} |", "|---|---|---:|---:|---:|"]
+    for name, by_seed in finished.items():
+        values = {key: [s[key] for s in by_seed.values() if key in s] for key in digits}
         cells = [
-            _with_seeds(values, digits[key]) if values else _MISSING
-            for key, values in by_key.items()
+            CONTENDERS[name].title,
+            ", ".join(str(seed) for seed, scores in by_seed.items() if scores),
+            *(_with_seeds(v, digits[key]) if v else _MISSING for key, v in values.items()),
         ]
-        lines.append(f"| {' | '.join([CONTENDERS[name].title, *cells])} |")
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -238,11 +240,10 @@ def _goal_line(state: GoalState) -> str:
             f"Accuracy is {kept}: at its lowest {state.worst.mean:+.2f} points "
             f"({SCORES[state.worst.score]})."
         )
-    rivals = {"VICReg after as many steps": state.forests, "the control": state.beyond_control}
     above = [
-        f"above that of {rival} in {sum(d > 0 for d in by_seed.values())} of {len(by_seed)} seeds"
-        for rival, by_seed in rivals.items()
-        if by_seed
+        f"above that of {CONTENDERS[rival].title} in {sum(d > 0 for d in by_seed.values())} of "
+        f"{len(by_seed)} seeds"
+        for rival, by_seed in state.forests.items()
     ]
     if above:
         said.append(f"The forest similarity is {', '.join(above)}.")
@@ -263,7 +264,8 @@ def draw(results: Results, references: Iterable[ReferencePoint]) -> Figure:
             (f"{steps:,}", (each.knn, each.forest), [(s.knn, s.forest) for s in each.seeds])
             for steps, each in _by_length(row, results).items()
         ]
-        for row in screening(results)
+        for number in ROUNDS
+        for row in screening(results, number)
         # VICReg itself is a point of its curves, where there are any.
         if row.seeds and (row.contender.role != "baseline" or not curves)
     }

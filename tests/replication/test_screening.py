@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from made_study import Scores, finish, finish_search
-from replication.confirmation import Difference, differences, goal_states
-from replication.contenders import CONTENDERS, SCREENED
+from replication.confirmation import RIVALS, Difference, differences, goal_states
+from replication.contenders import CONTENDERS
 from replication.curve import Curve, Point, gain, vicreg_curves
 from replication.page import END
 from replication.references import (
@@ -40,6 +40,11 @@ SCREENING = {
     "stay-home": Scores(knn=20.0, forest=0.7),
     "memory": Scores(knn=20.0, forest=0.6),
 }
+SECOND_ROUND = {
+    "vicreg-10": Scores(knn=23.0, forest=0.85),
+    "own-view-10": Scores(knn=21.9, forest=0.9),
+    "memory-10": Scores(knn=22.0, forest=0.86),
+}
 
 MEMORY = CONTENDERS["memory"].title
 
@@ -48,7 +53,7 @@ MEMORY = CONTENDERS["memory"].title
 def whole() -> dict[str, Result]:
     """Every row of the screening, both seeds."""
     results: dict[str, Result] = {}
-    for name, scores in SCREENING.items():
+    for name, scores in (SCREENING | SECOND_ROUND).items():
         finish_search(name, results)
         for seed in (10, 11):
             finish(name, seed, scores, results)
@@ -77,9 +82,23 @@ def test_the_rule_chooses_the_best_forest_among_those_that_keep_their_neighbours
     page = generated_part(whole, [])
     assert "the rule chooses **crossed** (k-NN 19.00, forest similarity 0.840)" in page
     assert "then around the own view (0.800)." in page
-    assert "It beats VICReg and both controls in forest similarity." in page
+    assert (
+        "In forest similarity it beats VICReg; control: VICReg, invariance scaled; control: random "
+        "partners." in page
+    )
     assert "Provisional" not in page
     assert "so far" not in page
+
+
+def test_the_second_round_measures_against_its_own_baseline(whole: dict[str, Result]) -> None:
+    verdict = apply_rule(screening(whole, 2))
+    assert verdict is not None
+    assert verdict.baseline.name == "vicreg-10"
+    assert [row.name for row in verdict.ranking] == ["memory-10"]
+    assert [row.name for row in verdict.too_low] == ["own-view-10"], "VICReg itself has 20 percent"
+    page = generated_part(whole, [])
+    assert "In forest similarity it beats VICReg, pull of 10." in page
+    assert "below VICReg, pull of 10: around the own view, pull of 10." in page
 
 
 def test_a_control_that_is_as_good_denies_the_name(whole: dict[str, Result]) -> None:
@@ -100,7 +119,7 @@ def test_unfinished_rows_are_listed_and_the_rule_is_provisional() -> None:
     assert verdict is not None
     assert verdict.seeds == (10,)
     assert [row.name for row in verdict.ranking] == ["own-view"]
-    assert len(verdict.unfinished) == len(SCREENED)
+    assert {row.name for row in verdict.unfinished} == set(SCREENING)
     page = generated_part(results, [])
     assert "| around the own view (**unfinished**: seed 11) | 20.50 | 0.800 |" in page
     assert f"| {MEMORY} (**unfinished**: learning-rate search) | — |" in page
@@ -198,7 +217,10 @@ def test_differences_are_paired_by_seed_with_students_interval() -> None:
     assert found["knn.level4"].mean == pytest.approx(-4)
     assert found["lca.pearson"].verdict == "undecided"
     page = generated_part(results, [])
-    assert f"| {MEMORY} | 16.0 (17.0, 15.0, 16.0) | 16.0 (17.0, 15.0, 16.0) | 0.840 (" in page
+    assert (
+        f"| {MEMORY} | 0, 1, 2 | 16.0 (17.0, 15.0, 16.0) | 16.0 (17.0, 15.0, 16.0) | 0.840 ("
+        in page
+    )
     assert "| Forest Spearman | **+0.040 (+0.015 to +0.065)** |" in page
     assert "| LCA Pearson | +0.000 (+0.000 to +0.000) |" in page
     assert "| k-NN level 4 | **-4.00 (-6.48 to -1.52)** |" in page
@@ -228,15 +250,36 @@ def test_the_goal_wants_accuracy_on_average_and_structure_in_every_seed(
     beside_control = differences(results, against="scaled")
     assert {d.name for d in beside_control} == {"memory"}, "neither VICReg nor itself"
     # A control has no goal to reach.
-    (state,) = goal_states(differences(results), beside_control)
+    (state,) = goal_states({"vicreg": differences(results), "scaled": beside_control})
     assert (state.name, state.steps, state.keeps_accuracy) == ("memory", 3000, kept)
     page = generated_part(results, [])
     assert f"Accuracy is {'kept' if kept else 'not kept'}" in page
-    assert f"above that of VICReg after as many steps in {above} of 2 seeds" in page
-    assert f"above that of the control in {beyond} of 2 seeds" in page
+    control = CONTENDERS["scaled"].title
+    assert f"above that of VICReg in {above} of 2 seeds" in page
+    assert f"above that of {control} in {beyond} of 2 seeds" in page
     difference = forests[0] - 0.70 + forests[1] - 0.82
-    table = page[page.index("**Minus the control, 3,000 steps**") :]
+    table = page[page.index(f"**Minus {control}, 3,000 steps:**") :]
     assert f"| Forest Spearman | {difference / 2:+.3f} (" in table
+
+
+def test_rows_of_the_second_round_are_compared_at_their_pull_and_with_vicreg() -> None:
+    results: dict[str, Result] = {}
+    for name, knn in (("vicreg", 20.0), ("vicreg-10", 23.0), ("memory", 21.0), ("memory-10", 22.5)):
+        finish_search(name, results)
+        finish(name, 0, Scores(knn=knn, forest=0.8), results, steps=3000, test=True)
+
+    def lead(against: str) -> dict[str, float]:
+        found = differences(results, against=against)
+        return {d.name: d.mean for d in found if d.score == "knn.level4"}
+
+    assert lead("vicreg") == pytest.approx({"vicreg-10": 3.0, "memory": 1.0, "memory-10": 2.5})
+    assert lead("vicreg-10") == pytest.approx({"memory-10": -0.5})
+    assert "**Minus VICReg, pull of 10, 3,000 steps:**" in generated_part(results, [])
+    states = goal_states({rival: differences(results, against=rival) for rival in RIVALS})
+    assert {state.name: list(state.forests) for state in states} == {
+        "memory": ["vicreg"],
+        "memory-10": ["vicreg-10"],
+    }
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_every_contender_is_another_recipe_with_the_same_budget() -> None:
         assert {t.recipes[0].schedule.steps for t in planned} == {300}
         assert {(t.images.classes, t.images.split) for t in planned} == {("first", "train")}
     keys = [trial.key for planned in every.values() for trial in planned]
-    assert len(set(keys)) == len(keys) == 3 * 4
+    assert len(set(keys)) == len(keys) == 3 * 7
 
 
 def test_the_searches_of_vicreg_and_of_the_literal_reading_are_published() -> None:
@@ -95,6 +95,14 @@ def test_the_control_follows_from_what_was_measured_around_the_own_view() -> Non
     (scaled, *_) = trials("scaled")[0].recipes
     assert scaled.method.invariance_weight == pytest.approx(25 * contenders.MEAN_WEIGHT)  # type: ignore[union-attr]
     assert [n for n in SCREENED if CONTENDERS[n].role == "control"] == ["scaled", "random"]
+
+
+def test_the_second_round_has_one_pull() -> None:
+    for name in ("vicreg-10", "own-view-10", "memory-10"):
+        weight = trials(name)[0].recipes[0].method.invariance_weight  # type: ignore[union-attr]
+        share = 1 if name == "vicreg-10" else contenders.MEAN_WEIGHT
+        assert weight * share == pytest.approx(contenders.PULL, rel=1e-3)
+        assert (CONTENDERS[name].round, CONTENDERS["vicreg"].round) == (2, 1)
 
 
 def test_points_of_vicregs_curve_take_its_learning_rate() -> None:
