@@ -249,7 +249,7 @@ def test_constant_heights_have_no_correlation() -> None:
         )
 
 
-@pytest.mark.parametrize("n", [92_000, 200_000])
+@pytest.mark.parametrize("n", [92_000, 200_000, 8_000_000, 150_000_000])
 def test_counts_wider_than_int64(n: int) -> None:
     """Pairs of pairs pass 2**63 near n = 93,000; Python's own integers are the oracle."""
     pairs = n * (n - 1) // 2
@@ -279,14 +279,26 @@ def test_counts_wider_than_int64(n: int) -> None:
     tied_b = sum(c * (c - 1) // 2 for c in map(sum, zip(*exact, strict=True)))
     expected = (concordant - discordant) / math.sqrt((half - tied_a) * (half - tied_b))
     assert max(concordant, discordant) > 2**60
-    assert similarity_of(table).kendall == pytest.approx(expected, abs=1e-15)
-    totals = np.zeros((2, 4), np.uint64)
+    found = similarity_of(table)
+    assert found.kendall == pytest.approx(expected, abs=1e-15)
+    totals = np.zeros((2, 2), np.uint64)
     starts = np.searchsorted(cells[:, 0], np.arange(4))
-    ranks = kernel("ranks")
-    ranks.concordance(table.cells, table.counts, starts, 4, totals)
-    low, low_carry, high, high_carry = (int(x) for x in totals[0])
-    wide = low + (low_carry << 64) + ((high + (high_carry << 64)) << ranks.LIMB)
-    assert wide == concordant
+    kernel("ranks").concordance(table.cells, table.counts, starts, 4, totals)
+    assert [(high << 64) + low for low, high in totals.tolist()][0] == concordant
+    # Spearman's rho: Pearson's r of mid-ranks, here of twice those.
+    by_a, by_b = [sum(row) for row in exact], [sum(column) for column in zip(*exact, strict=True)]
+    ranks_a, ranks_b = (
+        [2 * sum(by[:k]) + count + 1 - (pairs + 1) for k, count in enumerate(by)]
+        for by in (by_a, by_b)
+    )
+    together = sum(
+        ranks_a[i] * ranks_b[j] * exact[i][j] for i in range(len(by_a)) for j in range(len(by_b))
+    )
+    spread = math.prod(
+        sum(count * rank**2 for count, rank in zip(by, ranks, strict=True))
+        for by, ranks in ((by_a, ranks_a), (by_b, ranks_b))
+    )
+    assert found.spearman == pytest.approx(together / math.isqrt(spread), abs=1e-15)
 
 
 @pytest.mark.parametrize("lca", ["order", "height"])

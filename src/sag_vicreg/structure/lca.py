@@ -74,13 +74,12 @@ def _marginals(table: JointTable) -> list[Ints]:
 
 def _whole_pearson(table: JointTable, values: Sequence[Array], marginals: Sequence[Ints]) -> float:
     """Pearson's r of whole numbers; nothing is rounded before the last division."""
-    kernels = kernel("ranks")
-    low, high = np.zeros((2, len(values[0])), np.int64)
-    kernels.row_sums(table.cells, table.counts, values[1], low, high)
+    totals = np.zeros((len(values[0]), 2), np.uint64)
+    kernel("ranks").row_sums(table.cells, table.counts, values[1], totals)
     # Python's own numbers have no largest.
-    a, b, n_a, n_b, low, high = (x.astype(object) for x in (*values, *marginals, low, high))
+    a, b, n_a, n_b, low, high = (x.astype(object) for x in (*values, *marginals, *totals.T))
     n, sum_a, sum_b = n_a.sum(), a @ n_a, b @ n_b
-    together = n * (a @ ((high << kernels.LIMB) + low)) - sum_a * sum_b
+    together = n * (a @ ((high << 64) + low)) - sum_a * sum_b
     return _ratio(together, n * (a * a @ n_a) - sum_a**2, n * (b * b @ n_b) - sum_b**2)
 
 
@@ -94,14 +93,10 @@ def _real_pearson(table: JointTable, values: Sequence[Array], marginals: Sequenc
 def kendall(table: JointTable) -> float:
     """Kendall's tau-b over pairs of pairs, in whole numbers."""
     counts_a, counts_b = _marginals(table)
-    ranks = kernel("ranks")
     starts = np.searchsorted(table.cells[:, 0], np.arange(len(counts_a) + 1))
-    totals = np.zeros((2, 4), np.uint64)
-    ranks.concordance(table.cells, table.counts, starts, len(counts_b), totals)
-    concordant, squares = (
-        (low + (low_carry << 64)) + ((high + (high_carry << 64)) << ranks.LIMB)
-        for low, low_carry, high, high_carry in totals.tolist()
-    )
+    totals = np.zeros((2, 2), np.uint64)
+    kernel("ranks").concordance(table.cells, table.counts, starts, len(counts_b), totals)
+    concordant, squares = ((high << 64) + low for low, high in totals.tolist())
     n = int(counts_a.sum())
     pairs = n * (n - 1) // 2
     tied_a, tied_b = (sum(c * (c - 1) // 2 for c in side.tolist()) for side in (counts_a, counts_b))
