@@ -84,16 +84,36 @@ def _row_counts(z: Tensor) -> tuple[int, ...]:
 
 
 class _GatherRows(torch.autograd.Function):
+    """Rows of all processes, from those of each."""
+
     @staticmethod
     def forward(ctx: Any, rows: Tensor, sizes: tuple[int, ...], own: slice) -> Tensor:
-        ctx.own = own
+        ctx.sizes, ctx.own = sizes, own
         return gather_rows(rows, sizes)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        total = grads[0].clone(memory_format=torch.contiguous_format)
+        own: Tensor = _SumOwnRows.apply(grads[0], ctx.sizes, ctx.own)  # type: ignore[no-untyped-call]
+        return own, None, None
+
+
+class _SumOwnRows(torch.autograd.Function):
+    """A process's own rows of the sum over all processes: how gradients come home.
+
+    It and the gather are each other's derivative, so that second derivatives are right too.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, sizes: tuple[int, ...], own: slice) -> Tensor:
+        ctx.sizes, ctx.own = sizes, own
+        total = rows.clone(memory_format=torch.contiguous_format)
         dist.all_reduce(total)
-        return total[ctx.own], None, None
+        return total[own]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        every: Tensor = _GatherRows.apply(grads[0], ctx.sizes, ctx.own)  # type: ignore[no-untyped-call]
+        return every, None, None
 
 
 def over_the_batch(loss: Tensor, n: int, batch_size: int) -> Tensor:

@@ -74,7 +74,7 @@ CASES += [
 
 
 def run(case: Case, network: nn.Module, x: Tensor, x_prime: Tensor, n: int) -> dict[str, Tensor]:
-    """Loss, terms, and every parameter's gradient."""
+    """Loss, terms, every parameter's gradient, and in double precision a second derivative."""
     loss: TwoViewLoss = LOSSES[case.loss]()
     # One pass for both views: DistributedDataParallel allows one forward a backward.
     z = network(torch.cat((x, x_prime)).to(case.dtype))
@@ -87,6 +87,26 @@ def run(case: Case, network: nn.Module, x: Tensor, x_prime: Tensor, n: int) -> d
     for name, parameter in network.named_parameters():
         assert parameter.grad is not None
         found[name.removeprefix("module.")] = parameter.grad.clone()
+    if case.dtype == torch.float64:
+        found["curvature"] = curvature(case, x, x_prime, n)
+    return found
+
+
+def curvature(case: Case, x: Tensor, x_prime: Tensor, n: int) -> Tensor:
+    """The product of the loss's second derivative with a vector, averaged over processes."""
+    network = case.network()
+    parameters = list(network.parameters())
+    terms = LOSSES[case.loss]()(network(x), network(x_prime), **case.draw(n))
+    slopes = torch.autograd.grad(terms.total, parameters, create_graph=True)
+    generator = torch.Generator().manual_seed(3)
+    along = sum(
+        (slope * torch.randn(slope.shape, generator=generator, dtype=slope.dtype)).sum()
+        for slope in slopes
+    )
+    found = torch.cat([g.flatten() for g in torch.autograd.grad(along, parameters)])
+    if dist.is_initialized():
+        dist.all_reduce(found)
+        found /= dist.get_world_size()
     return found
 
 
