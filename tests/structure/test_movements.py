@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from sag_vicreg.structure import Forest, movements, ward_forest
+from sag_vicreg.structure import Forest, branches_of, movements, ward_forest
 from sag_vicreg.structure.branches import SUPPORT, look_for, partition
 from sag_vicreg.structure.damage import add_noise, merge_clusters, quantise, scatter_clusters
 from sag_vicreg.structure.forest_tables import PairAverages
@@ -64,6 +64,29 @@ def test_an_item_that_moved_with_its_neighbours_did_not_move() -> None:
     went = np.isin(CLASSES[found.rows], [0, 1])
     assert np.median(found.similarity[went]) < 0.9
     assert found.moved[went].mean() < 0.1
+
+
+def test_an_item_beyond_all_others_moved_if_it_was_not_there_before() -> None:
+    far = SET.copy()
+    far[7] *= 1000
+    old, new = (ward_forest(x, trees=40, geometry="euclidean") for x in (SET, far))
+    found = movements(old, new)
+    place = np.flatnonzero(found.rows == 7)
+    assert found.rows[found.movers()] == [7]
+    assert found.similarity[place] == 0
+    assert 0.9 < found.reliability[place] < 1
+    again = movements(new, ward_forest(3 * far, trees=40, geometry="euclidean"))
+    assert again.similarity[place] == 1
+    assert not again.moved.any()
+
+
+@pytest.mark.parametrize("trees", [4, 8, 20])
+def test_branches_show_among_few_trees_though_some_pairs_are_in_none(trees: int) -> None:
+    classes = np.repeat(np.arange(8), 50)
+    apart = np.eye(8)[classes] + np.random.default_rng(0).normal(0, 0.1, (400, 8))
+    found = branches_of(ward_forest(apart, trees=trees))
+    assert [len(set(classes[branch.rows])) for branch in found] == [1] * 8
+    assert [branch.size for branch in found[:7]] == [50] * 7
 
 
 def test_rows_are_correlated_as_numpy_would(swapped: np.ndarray) -> None:

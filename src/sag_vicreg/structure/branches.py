@@ -91,13 +91,17 @@ class Resolved:
 def resolved_branches(mean: Floats32, forest: Forest) -> Resolved:
     """Find the branches of the consensus tree that recur in the forest.
 
-    ``mean`` is what its trees say on average of the pairs of its first items, row < column.
+    ``mean`` is what its trees say on average of the pairs of its first items, row < column; NaN
+    where no tree holds a pair, as happens among few trees.
     """
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
 
     known = len(mean)
-    tree = Tree(linkage(squareform(mean, checks=False), "average"))
+    pairs = squareform(mean, checks=False)
+    # Nothing is known of such a pair: it neither joins its items nor keeps them apart.
+    pairs[np.isnan(pairs)] = np.nanmean(pairs)
+    tree = Tree(linkage(pairs, "average"))
     nodes = np.flatnonzero((tree.sizes >= _FEWEST) & (tree.sizes <= known // 2))
     # Leaves of a node stand side by side in leaf order.
     place, start = tree.starts[:known], tree.starts[nodes, None]

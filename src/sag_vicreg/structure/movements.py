@@ -69,8 +69,8 @@ class Movements:
     rows : (n,) int64
         Rows of the sets that took part.
     similarity : (n,) float64
-        Of the item's place in both sets: 1 where it kept it. NaN where the trees of a set do not
-        agree where it belongs.
+        Of the item's place in both sets: 1 where it kept it; 0 where in one set alone it is beyond
+        all others. NaN where the trees of a set do not agree where it belongs.
     reliability : (n,) float64
         How well the trees of both sets repeat the item's place; the similarity is divided by it.
     neighbors_lost : (n,) float64
@@ -265,8 +265,15 @@ def _moments(averages: PairAverages, partners: int) -> tuple[Ints, Floats32, Flo
 
 
 def _corrected(moments: Ints) -> tuple[Floats, Floats]:
-    """Return each item's corrected correlation, and the reliability it was divided by."""
+    """Return each item's corrected correlation, and the reliability it was divided by.
+
+    An item that joins all others at the root of every tree has a row without spread. The trees
+    agree on it, and it is like another such row and like nothing else.
+    """
     count = moments[:, :1].astype(np.float64)
+    whole = moments.astype(object)
+    flat = (whole[:, :1] * whole[:, 5:9] == whole[:, 1:5] ** 2) & (moments[:, :1] > 0)
+    apart = flat[:, ::2] & flat[:, 1::2]
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = moments[:, 1:5] / count
         spread: Floats = np.sqrt(moments[:, 5:9] / count - mean**2)
@@ -276,7 +283,9 @@ def _corrected(moments: Ints) -> tuple[Floats, Floats]:
             return together / (spread[:, one] * spread[:, other])
 
         across = (correlation(9, 0, 3) + correlation(10, 1, 2)) / 2
+        across = np.where(apart.any(axis=1), apart.all(axis=1), across)
         within = np.clip([correlation(11, 0, 1), correlation(12, 2, 3)], 0, None)
+        within = np.where(apart.T, 1.0, within)
         reliability = np.sqrt(within[0] * within[1])
         similarity = np.where(reliability > 0, across / reliability, np.nan)
     return similarity, reliability

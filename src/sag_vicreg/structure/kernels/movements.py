@@ -30,7 +30,8 @@ def add_items(sums_a, sums_b, counts, start, partners, moments, mean_a, mean_b):
     """Add the pairs of some items, from ``start`` on, with later ones to the items' moments.
 
     The partners of every item are the first ``partners`` items, which the rows must be among. Of
-    pairs of two partners, the averages over all trees go into ``mean_a`` and ``mean_b``.
+    pairs of two partners, the averages over all trees go into ``mean_a`` and ``mean_b``: NaN for a
+    pair that no tree holds.
     """
     scale = (CODES - 1) / UNIT
     for row in range(sums_a.shape[1]):
@@ -46,7 +47,7 @@ def add_items(sums_a, sums_b, counts, start, partners, moments, mean_a, mean_b):
                 if other < partners:
                     _add(moments[item], a1, a2, b1, b2)
             if other < partners:
-                total = max(one + two, 1) * UNIT
+                total = (one + two) * UNIT if one + two else np.nan
                 mean_a[item, other] = (sums_a[0, row, other] + sums_a[1, row, other]) / total
                 mean_b[item, other] = (sums_b[0, row, other] + sums_b[1, row, other]) / total
 
