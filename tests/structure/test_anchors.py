@@ -199,6 +199,8 @@ def test_tables_of_other_items_are_refused(tables: Tables, tmp_path: Path) -> No
     ("options", "message"),
     [
         ({"anchors": 10}, "10 anchors: give at least 50"),
+        ({"anchors": 65_001}, "65001 anchors: give at most 65,000"),
+        ({"trees": 4_004}, "4004 trees: with anchors, which every tree holds, at most 4,000"),
         ({"leaves": 150}, "150 leaves for 100 anchors: give at least twice"),
         ({"sets": 1}, "an error needs at least 2"),
         ({"trees": 6}, "multiple of 4"),

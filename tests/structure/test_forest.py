@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import pearsonr
+from scipy.stats import pearsonr, spearmanr
 
 from forests import Floats, averages, expected, hierarchy
 from sag_vicreg.structure import (
@@ -15,7 +15,12 @@ from sag_vicreg.structure import (
     ward_forest,
 )
 from sag_vicreg.structure.forest import forests_of_points, with_trees
-from sag_vicreg.structure.forest_tables import PairAverages, tabulate
+from sag_vicreg.structure.forest_tables import (
+    PairAverages,
+    corrected,
+    rank_correlation,
+    tabulate,
+)
 from sag_vicreg.structure.kernels import kernel
 
 
@@ -170,6 +175,28 @@ def test_blocks_of_rows_do_not_change_the_tables() -> None:
     np.testing.assert_array_equal(found.moments, expected_tables.moments)
     assert found.missing == expected_tables.missing > 0
     assert found.pairs + found.missing == 90 * 89 // 2
+
+
+def test_a_table_and_its_transpose_have_one_correlation_to_the_last_bit() -> None:
+    rng = np.random.default_rng(0)
+    for bins in (3, 64, 512):
+        for _ in range(5):
+            table = (rng.integers(0, 2**13, (bins, bins)) ** 2 // bins).astype(np.int32)
+            assert rank_correlation(table) == rank_correlation(np.ascontiguousarray(table.T))
+
+
+@pytest.mark.parametrize(("trees", "distance"), [(8, "level"), (8, "size"), (20, "level")])
+def test_averages_that_take_few_values_are_told_apart(trees: int, distance: str) -> None:
+    """Bins as wide as shares of many pairs would move a score of few trees by up to 0.005."""
+    averages = PairAverages(*forests(two_sets(60, 1), trees=trees, distance=distance))
+    bins = averages.bins()
+    sums_a, sums_b, counts = averages.rows(slice(0, 60))
+    held = (counts > 0).all(axis=0) & (np.arange(60)[:, None] < np.arange(60))
+    means = [sums[k][held] / counts[k][held] for sums in (sums_a, sums_b) for k in (0, 1)]
+    codes = np.rint(np.array(means) * 65_535 / 2**20)
+    pairs = [(0, 3), (1, 2), (0, 1), (2, 3)]
+    expected = corrected(np.array([spearmanr(codes[i], codes[j])[0] for i, j in pairs] + [0]))
+    assert tabulate(averages, bins).corrected()[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_most_trees_do_not_pass_32_bits() -> None:

@@ -22,6 +22,7 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     (X, {"distance": "path"}, "unknown forest distance 'path'.*Valid: size, level, order, height"),
     (X, {"geometry": "cosin"}, "did you mean 'cosine'"),
     (X, {"items": 49}, "items is 49: a forest needs at least 50"),
+    (X, {"items": 65_001}, "items is 65001: in a forest at most 65,000 take part"),
     (X, {"seed": -1}, "seed is -1: give 0 or more"),
     (np.ones((60, 3)), {}, "x is constant: all 60 rows"),
     (np.ones((60, 3)), {"geometry": "euclidean"}, "x is constant"),

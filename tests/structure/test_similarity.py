@@ -284,7 +284,8 @@ def test_counts_wider_than_int64(n: int) -> None:
     totals = np.zeros((2, 2), np.uint64)
     starts = np.searchsorted(cells[:, 0], np.arange(4))
     kernel("ranks").concordance(table.cells, table.counts, starts, 4, totals)
-    assert [(high << 64) + low for low, high in totals.tolist()][0] == concordant
+    low, high = totals[0].tolist()
+    assert (high << 64) + low == concordant
     # Spearman's rho: Pearson's r of mid-ranks, here of twice those.
     by_a, by_b = [sum(row) for row in exact], [sum(column) for column in zip(*exact, strict=True)]
     ranks_a, ranks_b = (

@@ -18,7 +18,7 @@ from sag_vicreg.artifacts.id_joins import IdPartitions, check_ids
 from sag_vicreg.artifacts.table_files import Piece
 from sag_vicreg.errors import InputError
 from sag_vicreg.passes import Passes
-from sag_vicreg.structure.forest import FEWEST_ROWS
+from sag_vicreg.structure.forest import FEWEST_ROWS, LIMIT_OF_ITEMS, MOST_TREES_OF_A_PAIR
 
 Candidates = tuple[Hashes, Hashes, Ints]
 """Of some rows: rank in an order, key, and number in the table."""
@@ -55,6 +55,13 @@ class AnchorPlan:
             raise InputError(f"{self.sets} set of anchors: an error needs at least 2")
         if self.anchors < FEWEST_ROWS:
             raise InputError(f"{self.anchors} anchors: give at least {FEWEST_ROWS}")
+        if self.anchors > LIMIT_OF_ITEMS:
+            raise InputError(f"{self.anchors} anchors: give at most {LIMIT_OF_ITEMS:,}")
+        if self.trees > MOST_TREES_OF_A_PAIR:
+            raise InputError(
+                f"{self.trees} trees: with anchors, which every tree holds, at most "
+                f"{MOST_TREES_OF_A_PAIR:,}"
+            )
         if self.leaves < 2 * self.anchors:
             raise InputError(
                 f"{self.leaves} leaves for {self.anchors} anchors: give at least twice as many, "

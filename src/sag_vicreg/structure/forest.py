@@ -32,8 +32,8 @@ TREES = 100
 FOREST_DISTANCES = ("size", "level", "order", "height")
 FEWEST_ROWS = 50
 MOST_ITEMS = 10_000
-# Of more trees a pair's sum would pass 32 bits.
-_MOST_TREES = 8_000
+# Of more trees that hold a pair its sum would pass 32 bits, and of more items a number of pairs.
+MOST_TREES_OF_A_PAIR, LIMIT_OF_ITEMS = 4_000, 65_000
 # Trees that one task builds.
 _TOGETHER = 4
 # Items times trees below which nobody waits long enough to want a bar.
@@ -139,8 +139,8 @@ def ward_forest(
 
 def check_forest(*, trees: int, distance: str, items: int = MOST_ITEMS, seed: int = 0) -> None:
     """Refuse options that no sets could satisfy."""
-    if trees > _MOST_TREES:
-        raise InputError(f"{trees} trees: a forest has at most {_MOST_TREES:,}")
+    if trees > 2 * MOST_TREES_OF_A_PAIR:
+        raise InputError(f"{trees} trees: a forest has at most {2 * MOST_TREES_OF_A_PAIR:,}")
     if trees < 4 or trees % 4:
         raise InputError(
             f"{trees} trees: complementary halves in two groups need a multiple of 4, "
@@ -150,6 +150,8 @@ def check_forest(*, trees: int, distance: str, items: int = MOST_ITEMS, seed: in
         raise unknown_name("forest distance", distance, FOREST_DISTANCES)
     if items < FEWEST_ROWS:
         raise InputError(f"items is {items}: a forest needs at least {FEWEST_ROWS}")
+    if items > LIMIT_OF_ITEMS:
+        raise InputError(f"items is {items}: in a forest at most {LIMIT_OF_ITEMS:,} take part")
     if seed < 0:
         raise InputError(f"seed is {seed}: give 0 or more")
 
