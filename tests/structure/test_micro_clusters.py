@@ -106,6 +106,30 @@ def test_rows_go_to_the_mean_of_their_cluster(tmp_path: Path) -> None:
     assert found.within <= once.within < 0.5
 
 
+def test_where_the_points_lie_as_a_whole_does_not_matter(tmp_path: Path) -> None:
+    x = two_sets(N)[0].astype(np.float64)
+    here, far = (
+        micro_clusters(
+            open_table(write_folder(tmp_path / f"{offset}", x + offset)),
+            Passes(),
+            clusters=50,
+            geometry="euclidean",
+        )
+        for offset in (0.0, 2.0**30)
+    )
+    assert far.within == pytest.approx(here.within, rel=1e-6)
+    np.testing.assert_array_equal(here.labels, far.labels)
+
+
+def test_there_are_no_more_clusters_than_asked_for(tmp_path: Path) -> None:
+    """A few points far out are cells of their own: each gets a cluster, which others give up."""
+    x = np.random.default_rng(0).standard_cauchy(size=(4_000, 4))
+    table = open_table(write_folder(tmp_path / "t", x))
+    for clusters in (60, 200):
+        found = micro_clusters(table, Passes(), clusters=clusters, geometry="euclidean")
+        assert clusters - 20 < len(found.sizes) <= clusters
+
+
 def test_as_many_clusters_as_rows_is_the_exact_tree(tmp_path: Path) -> None:
     a, b = two_sets(300)
     tables = [open_table(write_folder(tmp_path / name, x)) for name, x in (("a", a), ("b", b))]

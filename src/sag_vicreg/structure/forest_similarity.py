@@ -98,7 +98,8 @@ class ForestSimilarity(CorrectedSimilarity):
     interval : (float, float)
         95 percent, of ``spearman``, for other items from the same source.
     error : float
-        Monte-Carlo error of ``spearman``: how far other random halves would move it.
+        Monte-Carlo error of ``spearman``: how far other random halves would move it. NaN of four
+        trees, of which none can be left out.
     shared : LCASimilarity
         Plain correlations of the averages over all trees. Both sets share the halves and so part
         of their errors; comparable only between forests of as many trees.

@@ -60,8 +60,13 @@ class MicroClusters:
 
 @dataclass(frozen=True, eq=False)
 class _Centres:
-    """Centres on two levels: those of cell c are ``fine[starts[c]:starts[c + 1]]``."""
+    """Centres on two levels: those of cell c are ``fine[starts[c]:starts[c + 1]]``.
 
+    They are seen from ``origin``, as points must be: far from all of them, squares of distances
+    would drown in those of the coordinates.
+    """
+
+    origin: Floats
     coarse: Floats
     fine: Floats
     starts: Ints
@@ -130,7 +135,7 @@ def micro_clusters(
     between = float((counts * np.einsum("ij,ij->i", centres.fine, centres.fine)).sum())
     return MicroClusters(
         geometry,
-        centres.fine[kept],
+        centres.origin + centres.fine[kept],
         counts[kept],
         (np.cumsum(kept) - 1).astype(np.uint16)[labels],
         (squares - between) / total if total > 0 else 0.0,
@@ -190,6 +195,7 @@ def _step(
     """Assign the rows of one piece, and sum them up by cluster."""
     sums, labels = _Sums.none(centres.fine), []
     for _, points in points_of_piece(piece, table, geometry):
+        points -= centres.origin
         found = centres.assign(points)
         sums.count(points, found)
         labels.append(found.astype(np.uint16))
@@ -202,18 +208,23 @@ def _first_centres(
     """Find centres on both levels in a random sample of the rows."""
     (sample,) = sample_tables([table], _SAMPLE * clusters, passes, seed=seed)
     points = table_points(sample.vectors, geometry, table)
+    origin = points.mean(axis=0)
+    points -= origin
     if len(points) <= clusters:
         # Every row is a cluster of its own: there is nothing to refine.
-        return _Centres(points[:1], points, np.array([0, len(points)]))
+        return _Centres(origin, points[:1], points, np.array([0, len(points)]))
     rng = np.random.default_rng([seed, 7])
     coarse = _k_means(points, round(clusters**0.5), rng)
     cells = nearest_centre(points, coarse)
     counts = np.bincount(cells, minlength=len(coarse))
-    # Shares by rows, rounded down so that all fit; at least one each, never more than rows.
+    # Shares by rows, rounded down; at least one each, for which the largest give up some of theirs,
+    # and never more than rows.
     wanted = np.minimum(np.maximum(1, np.floor(counts / len(points) * clusters)), counts)
+    for _ in range(int(wanted.sum()) - clusters):
+        wanted[wanted.argmax()] -= 1
     fine = [_k_means(points[cells == cell], int(k), rng) for cell, k in enumerate(wanted) if k > 0]
     starts = np.cumsum([0, *(len(each) for each in fine)])
-    return _Centres(coarse[wanted > 0], np.concatenate(fine), starts)
+    return _Centres(origin, coarse[wanted > 0], np.concatenate(fine), starts)
 
 
 def _k_means(points: Floats, k: int, rng: np.random.Generator) -> Floats:
