@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sag_vicreg.artifacts import check_writable, write_text
+from sag_vicreg.artifacts import check_apart, check_writable, write_text
 from sag_vicreg.errors import InputError
 
 
@@ -38,6 +38,32 @@ def test_an_open_file_by_its_descriptor_is_written_into(tmp_path: Path) -> None:
         write_text(name, "a verdict")
     assert (tmp_path / "out.txt").read_text() == "a verdict"
     assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_what_is_open_already_goes_on_from_where_it_is(tmp_path: Path) -> None:
+    """As of ``--markdown /dev/stdout > file``, beside what the command prints."""
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("no /proc")
+    for name in ("/proc/self/fd/{}", "/dev/fd/{}"):
+        with (tmp_path / "out.txt").open("wb", buffering=0) as file:
+            file.write(b"before\n")
+            write_text(name.format(file.fileno()), "a verdict\n")
+            file.write(b"after\n")
+        assert (tmp_path / "out.txt").read_text() == "before\na verdict\nafter\n"
+
+
+def test_no_output_takes_the_place_of_an_input_or_of_another_output(tmp_path: Path) -> None:
+    mine, hard, soft = (tmp_path / name for name in ("mine.npy", "hard.npy", "soft.npy"))
+    mine.write_text("mine")
+    hard.hardlink_to(mine)
+    soft.symlink_to(mine)
+    for other in (mine, hard, soft, tmp_path / "." / "mine.npy", os.path.relpath(mine)):
+        with pytest.raises(InputError, match="it is an input, which would be lost"):
+            check_apart([other], [mine])
+    with pytest.raises(InputError, match="two outputs have this name; name another file"):
+        check_apart([tmp_path / "new", tmp_path / "x" / ".." / "new"], [mine])
+    check_apart([tmp_path / "new", tmp_path / "newer"], [mine, "s3://bucket/mine", tmp_path])
+    check_apart(["/dev/stdout", "/dev/stdout"])
 
 
 def test_a_link_to_a_file_is_replaced_and_the_file_is_left_alone(tmp_path: Path) -> None:

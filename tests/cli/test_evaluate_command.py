@@ -273,6 +273,9 @@ def test_ids_that_do_not_agree_are_refused_or_left_out(tmp_path: Path) -> None:
     assert code == 0
     assert "left out rows whose id not every set has: 10 of" in error
     assert [each["n_images"] for each in json.loads(out)["inputs"]] == [86, 86]
+    # Scores of some images alone are not the run's: only that of which none was left out has them.
+    assert [Run(folder).results.exists() for folder in folders] == [False, True]
+    assert "vicreg/results.json stays as it is: these scores are not of all images" in error
 
 
 def test_a_mistake_names_the_file_and_comes_before_the_work(files: Path) -> None:

@@ -69,7 +69,8 @@ def test_a_floor_is_made_and_used(files: Path) -> None:
     assert code == 0
     assert out.startswith("floor 0.")
     assert Path("floor.json").is_file()
-    code, out, _ = run("gate", "seed0.npy", "seed1.npy", "--floor", "floor.json")
+    np.save("near.npy", OLD)
+    code, out, _ = run("gate", "seed0.npy", "near.npy", "--floor", "floor.json")
     assert code == 0
     assert "lowest of 2 comparisons: at most 33.3% of unchanged sets" in out
     code, out, _ = run("calibrate", "seed0.npy", "seed1.npy", *QUICK, "--json")
@@ -113,6 +114,8 @@ def test_check_refuses_what_a_comparison_would(files: Path) -> None:
         (["old.npy", "old.npy", "--floor", "floor.json"], "floor.json: there is no such file"),
         (["old.npy", "old.npy", "--floor", "old.npy"], "is not a floor"),
         (["old.npy", "old.npy", "--junit", "."], "it is a folder"),
+        (["old.npy", "few.npy", "--junit", "few.npy"], "it is an input, which would be lost"),
+        (["old.npy", "few.npy", "--junit", "x", "--markdown", "x"], "two outputs have this name"),
         (["old.npy", "bad.npy"], "NaN or infinity"),
     ],
 )

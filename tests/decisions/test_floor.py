@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sag_vicreg.decisions import Floor, Settings, calibrate
+from sag_vicreg.decisions import Floor, Settings, calibrate, gate
 from sag_vicreg.decisions.floor import fingerprint
 from sag_vicreg.errors import InputError
 from sag_vicreg.structure.corrected import corrected_similarity
@@ -40,6 +40,23 @@ def test_a_known_old_goes_by_its_own_comparisons() -> None:
     stranger = floor.limit(BASE)
     assert (stranger.score, stranger.comparisons) == (min(floor.scores), 6)
     assert stranger.false_alarms == 2 / 6
+
+
+def test_a_set_of_the_floor_is_not_judged_by_its_own_scores() -> None:
+    """It would set the floor itself, and never fall below it."""
+    sets = [*seeds(3), BASE[::-1]]
+    floor = calibrate(sets, settings=QUICK)
+    pairs = dict(zip(combinations(range(4), 2), floor.scores, strict=True))
+    limit = floor.limit(sets[0], sets[3])
+    assert (limit.score, limit.comparisons) == (min(pairs[0, 1], pairs[0, 2]), 2)
+    assert limit.false_alarms == 1 / 3
+    stranger = floor.limit(2 * BASE, sets[3])
+    assert (stranger.score, stranger.comparisons) == (min(pairs[0, 1], pairs[0, 2], pairs[1, 2]), 3)
+    assert stranger.false_alarms == 2 / 5
+    assert gate(sets[0], sets[3], floor=floor).outcome == "fail"
+    assert floor.limit(sets[0], sets[0]) == floor.limit(sets[0])
+    with pytest.raises(InputError, match="calibrate without it"):
+        calibrate(sets[2:], settings=QUICK).limit(sets[2], sets[3])
 
 
 def test_five_percent_is_claimed_from_nineteen_comparisons_on() -> None:

@@ -1,5 +1,6 @@
 """The gate: which outcome, by which rule, with which words."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -65,8 +66,23 @@ def test_shuffled_rows_fail(failed: Decision) -> None:
 def test_the_whole_interval_must_lie_on_one_side(
     failed: Decision, interval: tuple[float, float], outcome: str
 ) -> None:
-    found = replace(failed.similarity, interval=interval)
+    found = replace(failed.similarity, interval=interval, error=0.001)
     assert TOLERANT.outcome(found) == outcome
+
+
+def test_few_trees_decide_nothing_that_other_trees_might_not_say(failed: Decision) -> None:
+    kept = replace(failed.similarity, spearman=0.99, interval=(0.985, 0.995), error=0.004)
+    assert TOLERANT.outcome(kept) == "pass", "0.99 - 1.96 x 0.004 is above 0.98"
+    for error, words in ((0.006, "± 0.0060"), (math.nan, "an unknown amount")):
+        unsure = replace(kept, error=error, trees=4)
+        assert TOLERANT.outcome(unsure) == "undecided"
+        assert f"would move it by {words} (one standard error): 4 are too few, raise --trees" in (
+            TOLERANT.reason(unsure)
+        )
+        assert TOLERANT.items_needed(unsure) is None
+    # Four trees cannot tell their error.
+    decision = gate(DIGITS, add_noise(DIGITS, 0.3), settings=Settings(trees=4, items=300))
+    assert (decision.outcome, decision.items_needed) == ("undecided", None)
 
 
 def test_no_number_passes_nothing(failed: Decision) -> None:
@@ -83,7 +99,9 @@ def test_unrelated_noise_of_no_structure_is_not_passed() -> None:
 
 
 def test_undecided_says_how_many_items_would_decide(failed: Decision) -> None:
-    close = replace(failed.similarity, spearman=0.985, interval=(0.975, 0.995), items=1000)
+    close = replace(
+        failed.similarity, spearman=0.985, interval=(0.975, 0.995), error=0.001, items=1000
+    )
     # Half the width is 0.01 and the distance 0.005: four times the items, and a tenth to be safe.
     assert TOLERANT.items_needed(close) == 4400
     assert "about 4,400 items would decide: raise --items" in TOLERANT.reason(

@@ -181,8 +181,12 @@ def test_a_floor_knows_its_tables_again(folders: list[Path], tmp_path: Path) -> 
     floor = tmp_path / "floor.json"
     code, _, _ = run("calibrate", *folders, *QUICK, *BY_PIECES, "--out", floor)
     assert code == 0
-    _, out, _ = run("gate", *folders, *BY_PIECES, "--floor", floor)
+    other = write_folder(tmp_path / "other", -two_sets(N)[1], names_of(N))
+    _, out, _ = run("gate", folders[0], other, *BY_PIECES, "--floor", floor)
     assert "lowest of 1 comparison: at most 50.0% of unchanged sets" in out
+    code, _, err = run("gate", *folders, *BY_PIECES, "--floor", floor)
+    assert code == 2
+    assert "NEW is one of the sets the floor was made of" in err
 
 
 def test_tables_that_do_not_match_are_one_line(folders: list[Path], tmp_path: Path) -> None:

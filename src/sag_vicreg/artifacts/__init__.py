@@ -2,6 +2,7 @@
 
 from sag_vicreg.artifacts.atomic import (
     atomic_path,
+    check_apart,
     check_writable,
     finished_files,
     write_json,
@@ -58,6 +59,7 @@ __all__ = [
     "Texts",
     "as_half",
     "atomic_path",
+    "check_apart",
     "check_embeddings_path",
     "check_writable",
     "contents_of",

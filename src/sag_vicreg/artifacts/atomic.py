@@ -2,16 +2,20 @@
 
 import json
 import os
+import re
 import shutil
 import stat
+import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from sag_vicreg.errors import InputError
 
+# Names of what this process has open already.
+_OPEN_ALREADY = re.compile(r"/dev/(?:(stdout)|(stderr)|fd/(\d+))|/proc/self/fd/(\d+)")
 # Reading it sets it, for every thread of the process: done once, before there are others.
 _UMASK = os.umask(0o077)
 os.umask(_UMASK)
@@ -39,7 +43,7 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
         yield temporary
         with temporary.open("rb") as written:
             if stream:
-                with path.open("ab") as out:
+                with _open_stream(path) as out:
                     shutil.copyfileobj(written, out)
                 return
             os.fsync(written.fileno())
@@ -66,6 +70,21 @@ def _is_stream(path: Path) -> bool:
     return special or folder == "/dev" or folder.startswith("/proc/")
 
 
+def _open_stream(path: Path) -> IO[bytes]:
+    """Open a stream for more; what is open already goes on from where it is.
+
+    A file behind ``/dev/stdout`` that was opened anew would have a place of its own, and what is
+    printed afterwards would be written over what stands here.
+    """
+    match = _OPEN_ALREADY.fullmatch(os.fspath(path))
+    if match is None:
+        return path.open("ab")
+    sys.stdout.flush()
+    stdout, stderr, *numbers = match.groups()
+    number = 1 if stdout else 2 if stderr else int(next(filter(None, numbers)))
+    return os.fdopen(os.dup(number), "wb")
+
+
 def finished_files(folder: Path, pattern: str) -> list[Path]:
     """List the files of ``folder`` that match, sorted.
 
@@ -88,6 +107,33 @@ def check_writable(path: Path | str) -> None:
             pass
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}; choose another path") from error
+
+
+def check_apart(outputs: Iterable[Path | str], inputs: Iterable[Path | str] = ()) -> None:
+    """Refuse to write over a file that is read, or two outputs to one file."""
+    read = {_place(Path(path)) for path in inputs}
+    taken = set()
+    for path in map(Path, outputs):
+        if _is_stream(path):
+            continue
+        place = _place(path)
+        if place in read:
+            why = "it is an input, which would be lost"
+        elif place in taken:
+            why = "two outputs have this name"
+        else:
+            taken.add(place)
+            continue
+        raise InputError(f"cannot write {path}: {why}; name another file")
+
+
+def _place(path: Path) -> tuple[int, int] | str:
+    """Tell a file from others whatever it is called."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return os.path.realpath(path)
+    return found.st_dev, found.st_ino
 
 
 def write_text(path: Path | str, text: str) -> None:

@@ -40,7 +40,7 @@ def calibrate(
 
     if len(files) < 2:
         raise InputError(f"{len(files)} file given: a floor needs at least two")
-    check_outputs(out)
+    check_outputs(out, inputs=files)
     settings = forests.settings()
     read, _ = read_to_decide(files, columns, settings, memory=memory)
     with warnings_as_lines():

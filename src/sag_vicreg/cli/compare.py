@@ -143,7 +143,7 @@ def compare(
     for option, given in {"--context": context, "--movers": movers or movers_table}.items():
         if given and len(files) > 2:
             raise InputError(f"{option} compares two files, {len(files)} were given: name two")
-    check_outputs(movers_table, plot=plot)
+    check_outputs(movers_table, plot=plot, inputs=files)
     check_name("score", score, MATRIX_SCORES)
     if trees not in (None, "auto") and not str(trees).isdecimal():
         raise InputError(f"--trees is '{trees}': give a number such as 100, 0 for none, or auto")

@@ -85,7 +85,6 @@ def evaluate(
     from sag_vicreg.evaluation.several import Evaluated, evaluate_inputs, grouped
     from sag_vicreg.scores import own_measures
 
-    check_outputs(out, plot=plot)
     if view is not None and len(inputs) > 1:
         raise InputError(
             f"--view belongs to one input, {len(inputs)} were given: evaluate it alone"
@@ -95,15 +94,22 @@ def evaluate(
     counts = None if clusters is None else whole_numbers("--clusters", clusters, remedy, at_least=1)
     names = columns.of_each(len(inputs))
     opened = open_inputs(inputs, train or (), columns=names)
+    read = [path for source in opened for path in (source.test, source.train)]
+    check_outputs(out, plot=plot, inputs=[*read, hierarchy, view])
 
     def keep(done: Evaluated) -> None:
         """Write a run's own results at once: an interruption later costs only the rest."""
         source = done.source
         by = "" if source.train is None else f" by {source.train}"
         typer.echo(f"scored {visible(f'{source.test}{by}')}", err=True)
-        if source.run is not None and (len(opened) > 1 or out is None):
-            write_json(source.run.results, done.to_dict())
-            typer.echo(f"wrote {visible(str(source.run.results))}", err=True)
+        if source.run is None or (len(opened) == 1 and out is not None):
+            return
+        results = visible(str(source.run.results))
+        if done.left_out:
+            _warn(f"{results} stays as it is: these scores are not of all images; give --out")
+            return
+        write_json(source.run.results, done.to_dict())
+        typer.echo(f"wrote {results}", err=True)
 
     found = evaluate_inputs(
         opened,

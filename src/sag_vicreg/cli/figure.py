@@ -38,12 +38,14 @@ def figure(
 
     Example: `sag-vicreg figure separability --out figure5.png`
     """
+    from sag_vicreg.cli.options import check_outputs
     from sag_vicreg.figures.data import SUFFIX
-    from sag_vicreg.figures.style import check_figure_path, save_figure
+    from sag_vicreg.figures.style import save_figure
     from sag_vicreg.reproduce.drawings import FigureSources, draw_figure, figure_name
 
     figure = figure_name(name)
-    out = check_figure_path(out or Path(f"{name}.png"))
+    out = out or Path(f"{name}.png")
+    check_outputs(plot=out, inputs=runs or ())
     sources = FigureSources(runs or (), dataset, classes, query, seed, count)
     save_figure(draw_figure(figure, sources, keep=out.with_suffix(SUFFIX)), out)
     typer.echo(f"wrote {out}")

@@ -67,8 +67,8 @@ def gate(
     )
     from sag_vicreg.decisions import gate as decide
 
-    check_outputs(markdown, junit)
     files = [old, new]
+    check_outputs(markdown, junit, inputs=[*files, floor])
     names = short_names(files)
     known = None if floor is None else Floor.read(floor)
     settings = forests.settings(known)

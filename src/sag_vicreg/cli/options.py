@@ -1,7 +1,7 @@
 """Options that several commands have, alone or as a group."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from pathlib import Path
@@ -17,10 +17,16 @@ if TYPE_CHECKING:
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 
-def check_outputs(*files: Path | None, plot: Path | None = None) -> None:
-    """Refuse a file or a figure that cannot be written, before anything is computed."""
-    from sag_vicreg.artifacts import check_writable
+def check_outputs(
+    *files: Path | None, plot: Path | None = None, inputs: Iterable[Path | str | None] = ()
+) -> None:
+    """Refuse a file or a figure that cannot be written, before anything is computed.
 
+    It can be none of the ``inputs``, nor one file twice.
+    """
+    from sag_vicreg.artifacts import check_apart, check_writable
+
+    check_apart(filter(None, (*files, plot)), filter(None, inputs))
     for path in filter(None, files):
         check_writable(path)
     if plot is not None:

@@ -57,7 +57,7 @@ def sweep(
     numbers = whole_numbers("--dims", dims, remedy)
     if write is not None and write.suffix.lower() != ".npz":
         raise InputError(f"cannot write {write}: the name must end in .npz")
-    check_outputs(write, plot=plot)
+    check_outputs(write, plot=plot, inputs=[file])
     (read,) = read_files([file], columns)
     found = try_all(
         read.vectors,

@@ -63,15 +63,26 @@ class Floor:
         if self.items < FEWEST_ROWS or max(map(abs, self.scores)) > 2:
             raise InputError(f"its scores lie beyond 2, or its items are fewer than {FEWEST_ROWS}")
 
-    def limit(self, old: Any = None) -> "Limit":
-        """Return the score below which a comparison with the set ``old`` is no longer usual."""
-        own = None if old is None else fingerprint(old)
+    def limit(self, old: Any = None, new: Any = None) -> "Limit":
+        """Return the score below which a comparison with the set ``old`` is no longer usual.
+
+        A set ``new`` that is one of the floor's is left out of it: no score is lower than itself.
+        """
+        own, other = (None if each is None else fingerprint(each) for each in (old, new))
+        kept = [k for k, mark in enumerate(self.fingerprints) if mark != other or mark == own]
+        pairs = zip(combinations(range(len(self.names)), 2), self.scores, strict=True)
+        scores = [(pair, score) for pair, score in pairs if set(pair) <= set(kept)]
+        chance = 2 / (len(kept) + 2)
         if own in self.fingerprints:
             place = self.fingerprints.index(own)
-            pairs = zip(combinations(range(len(self.names)), 2), self.scores, strict=True)
-            among = [score for pair, score in pairs if place in pair]
-            return Limit(min(among), len(among), 1 / (len(among) + 1))
-        return Limit(min(self.scores), len(self.scores), 2 / (len(self.names) + 2))
+            scores = [(pair, score) for pair, score in scores if place in pair]
+            chance = 1 / len(kept)
+        if not scores:
+            raise InputError(
+                "NEW is one of the sets the floor was made of, and the others make none: calibrate "
+                "without it"
+            )
+        return Limit(min(score for _, score in scores), len(scores), chance)
 
     def write(self, path: Path | str) -> None:
         """Write the floor as JSON, whole or not at all."""

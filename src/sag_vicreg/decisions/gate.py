@@ -98,6 +98,7 @@ class Decision:
         return [
             ("forest similarity, which decides", f"{found.spearman:.4f}"),
             ("  95 % interval, other items", f"{low:.4f} to {high:.4f}"),
+            ("  standard error, other trees", f"{found.error:.4f}"),
             ("threshold", f"{self.threshold:.4f}"),
             *(
                 (f"closest {scale.share:.1%} of pairs", f"{scale.similarity:.4f}")
@@ -197,7 +198,7 @@ def gate(
     return decide(
         *forests,
         tolerance=tolerance,
-        limit=None if floor is None else floor.limit(old),
+        limit=None if floor is None else floor.limit(old, new),
         settings=settings,
         names=names,
     )

@@ -1,7 +1,7 @@
 """The gate's rule: what a score and its interval say of a threshold, and in which words."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sag_vicreg.structure import ForestSimilarity
@@ -12,6 +12,8 @@ Outcome = Literal["pass", "fail", "undecided"]
 _MOST_MORE = 1_000
 # Agreement on the closest 1 percent of pairs below which a pass comes with a word of caution.
 _FINE, _FINE_KEPT = 0.01, 0.9
+# The 97.5th percentile of the normal distribution.
+_NORMAL = 1.96
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,9 @@ class Rule:
 
     By its interval, a score is tested for non-inferiority; by the score alone, against a floor,
     whose own chance of a false alarm is known.
+
+    The interval is that for other items, or where that is narrower, as among few trees, the one for
+    other trees.
     """
 
     threshold: float
@@ -27,11 +32,23 @@ class Rule:
 
     def outcome(self, found: ForestSimilarity) -> Outcome:
         """Say on which side of the threshold it lies; undecided where there is no number."""
-        low, high = found.interval if self.by_interval else (found.spearman, found.spearman)
+        low, high = self._interval(found) if self.by_interval else (found.spearman,) * 2
         if low >= self.threshold:
             return "pass"
         # A comparison with NaN is false: nothing passes or fails by default.
         return "fail" if high < self.threshold else "undecided"
+
+    def _interval(self, found: ForestSimilarity) -> tuple[float, float]:
+        """Return the wider interval; NaN where the trees cannot tell their error."""
+        reach = _NORMAL * found.error
+        if reach <= (found.interval[1] - found.interval[0]) / 2:
+            return found.interval
+        return found.spearman - reach, found.spearman + reach
+
+    def needs_trees(self, found: ForestSimilarity) -> bool:
+        """Whether nothing is decided because other trees might say otherwise."""
+        by_items = replace(found, error=0.0)
+        return self.outcome(found) == "undecided" != self.outcome(by_items)
 
     def items_needed(self, found: ForestSimilarity) -> int | None:
         """Estimate how many items would decide; None where it is decided, or nothing would.
@@ -41,7 +58,7 @@ class Rule:
         half_width = (found.interval[1] - found.interval[0]) / 2
         distance = abs(found.spearman - self.threshold)
         too_close = math.isnan(half_width) or half_width > distance * math.sqrt(_MOST_MORE)
-        if too_close or self.outcome(found) != "undecided":
+        if too_close or self.outcome(found) != "undecided" or self.needs_trees(found):
             return None
         return math.ceil(found.items * (half_width / distance) ** 2 * 1.1 / 100) * 100
 
@@ -58,6 +75,12 @@ class Rule:
                 return f"the structure is kept: {score}, not below {self.threshold:.4f}."
             case "fail":
                 return f"the structure has changed: {score}, below {self.threshold:.4f}."
+        if self.needs_trees(found):
+            moved = "an unknown amount" if math.isnan(found.error) else f"± {found.error:.4f}"
+            return (
+                f"{score}, but other trees would move it by {moved} (one standard error): "
+                f"{found.trees} are too few, raise --trees."
+            )
         return f"{score}, on both sides of {self.threshold:.4f}; {self._way_out(found)}."
 
     def _way_out(self, found: ForestSimilarity) -> str:

@@ -14,11 +14,15 @@ from sag_vicreg.evaluation.overall import EvaluationScores, evaluate
 
 @dataclass(frozen=True)
 class Evaluated:
-    """An input, its scores, and what the class tree behind them is called."""
+    """An input, its scores, and what the class tree behind them is called.
+
+    ``left_out`` of its images other inputs lack; these were not scored.
+    """
 
     source: Input
     scores: EvaluationScores
     hierarchy: str
+    left_out: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a file of results holds of it."""
@@ -59,20 +63,21 @@ def evaluate_inputs(
         Of :func:`~sag_vicreg.evaluation.evaluate`.
     """
     sets = [source.read() for source in inputs]
+    sizes = [len(test) for test, _ in sets]
     sets, view = _same_images(inputs, sets, view, how=how, warn=warn)
     labels = [part.labels for pair in sets for part in pair if part is not None]
     name, tree = find_hierarchy(hierarchy, inputs, labels)
     if name == NO_GROUPS:
         sets = [(by_name(test), None if train is None else by_name(train)) for test, train in sets]
     done = []
-    for source, (test, train) in zip(inputs, sets, strict=True):
+    for source, size, (test, train) in zip(inputs, sizes, sets, strict=True):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             try:
                 scores = evaluate(test, tree, train=train, view=view, **options)
             except InputError as error:
                 raise InputError(f"{source.test}: {error}") from error
-            done.append(Evaluated(source, scores, name))
+            done.append(Evaluated(source, scores, name, left_out=size - len(test)))
         for warning in caught:
             warn(f"{source.test}: {warning.message}")
         each(done[-1])

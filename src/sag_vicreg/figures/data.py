@@ -12,9 +12,27 @@ from numpy.typing import NDArray
 
 from sag_vicreg.artifacts import atomic_path
 from sag_vicreg.door import Kind, check_memory, open_file
+from sag_vicreg.errors import InputError
 
 SUFFIX = ".npz"
+# The array that names the figure.
+_MARK = "figure"
 _KIND = Kind("the data of such a figure", "draw it again from run folders", 1 << 28)
+
+
+def check_keepable(path: Path) -> None:
+    """Refuse to keep a figure's data in place of a file that holds anything else."""
+    if not path.exists():
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if f"{_MARK}.npy" in archive.namelist():
+                return
+    except (OSError, zipfile.BadZipFile):
+        pass
+    raise InputError(
+        f"cannot keep the figure's data in {path}: another file has this name; draw to another name"
+    )
 
 
 class FigureData(ABC):
@@ -33,7 +51,7 @@ class FigureData(ABC):
         """Keep the data at ``path``."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         with atomic_path(path) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, figure=type(self).__name__, **arrays)
+            np.savez_compressed(file, **{_MARK: type(self).__name__, **arrays})
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -47,7 +65,7 @@ class FigureData(ABC):
 
 
 def _check(arrays: dict[str, NDArray[Any]], figure: str, hints: dict[str, Any]) -> None:
-    if str(arrays.pop("figure", "")) != figure or arrays.keys() != hints.keys():
+    if str(arrays.pop(_MARK, "")) != figure or arrays.keys() != hints.keys():
         raise ValueError(f"it is of another figure than {figure}")
     sizes = {"2": 2, "3": 3, "4": 4}
     for name, array in arrays.items():

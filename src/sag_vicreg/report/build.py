@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sag_vicreg.artifacts import ColumnNames, check_writable, read_thumbnails, write_text
+from sag_vicreg.artifacts import (
+    ColumnNames,
+    check_apart,
+    check_writable,
+    read_thumbnails,
+    write_text,
+)
 from sag_vicreg.errors import InputError, visible
 from sag_vicreg.report import wording
 from sag_vicreg.report.atlas import Atlas, build_atlas
@@ -102,6 +108,7 @@ def build_report(
         raise InputError(f"max_points is {max_points}: choose 3 to 65535")
     CompareOptions(trees=trees, half_samples=half_samples, seed=seed)  # checks them
     own = own_measures(measures, of="pair")
+    check_apart([out], [*sources, *([] if hierarchy is None else [hierarchy])])
     check_writable(out)
     tables = open_tables(sources, columns) if clusters else []
     points: Points | None

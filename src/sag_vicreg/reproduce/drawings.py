@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from sag_vicreg.artifacts import Result, Run, Source, distinct_names
 from sag_vicreg.errors import InputError, check_name, require_train_extra
 from sag_vicreg.figures.centroids import Centroids
-from sag_vicreg.figures.data import SUFFIX, FigureData
+from sag_vicreg.figures.data import SUFFIX, FigureData, check_keepable
 from sag_vicreg.figures.pairs import ImagePairs
 from sag_vicreg.figures.query import Query
 from sag_vicreg.figures.reconstructions import Reconstructions
@@ -169,6 +169,8 @@ def draw_figure(name: str, sources: FigureSources, *, keep: Path | None = None) 
     holder, compute = COMPUTED[name]
     if len(sources.runs) == 1 and sources.runs[0].suffix == SUFFIX:
         return holder.read(sources.runs[0]).draw()
+    if keep is not None:
+        check_keepable(keep)
     data = compute(_open_runs(name, sources.runs), sources)
     if keep is not None:
         data.write(keep)
