@@ -202,7 +202,7 @@ def _structure_cells(found: Comparison, near: Neighborhood) -> dict[str, str]:
     assert found.half_samples is not None
     scores, cells = found.flat(), {"cka": f"{near.cka:.3f}"}
     if FOREST in scores:
-        low, high = scores["forest.low"], min(scores["forest.high"], 1.0)
+        low, high = scores["forest.low"], scores["forest.high"]
         cells[FOREST] = f"{scores[FOREST]:.3f} ({low:.3f} to {high:.3f})"
     if near.shared is not None:
         cells["neighbors.shared"] = f"{near.shared:.1%}"

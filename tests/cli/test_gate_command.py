@@ -102,6 +102,39 @@ def test_check_refuses_what_a_comparison_would(files: Path) -> None:
     code, _, err = run("check", "old.parquet", "other.parquet")
     assert code == 2
     assert "0 items in common" in err
+    write_embeddings("part.parquet", Embeddings(OLD[:150], IDS[:150]))
+    code, _, err = run("check", "old.parquet", "part.parquet")
+    assert code == 2
+    assert "150 items in common, matched by id; 50 rows have no partner." in err
+    assert "compare with --join inner" in err
+    np.save("two.npy", OLD[:2])
+    np.save("same.npy", np.ones((60, 4)))
+    for name, words in (("two", "2 rows in all: a tree needs at least 3"), ("same", "same point")):
+        code, _, err = run("check", f"{name}.npy")
+        assert code == 2
+        assert words in err
+        assert run("compare", f"{name}.npy", f"{name}.npy")[0] == 2
+
+
+def test_check_says_how_numbers_are_stored(files: Path) -> None:
+    dtypes = ["int8", "uint8", "int64", "bool", "float16", "float32"]
+    for dtype in dtypes:
+        np.save(f"{dtype}.npy", (OLD > 0).astype(dtype))
+    found = json.loads(run("check", *(f"{dtype}.npy" for dtype in dtypes), "--json")[1])
+    assert [each["dtype"] for each in found["files"]] == dtypes
+
+
+def test_check_counts_the_bad_rows_of_a_folder(files: Path) -> None:
+    Path("parts").mkdir()
+    bad = OLD.copy()
+    bad[[3, 150]] = np.nan
+    for part in range(2):
+        rows = slice(100 * part, 100 * part + 100)
+        write_embeddings(f"parts/{part}.parquet", Embeddings(bad[rows], IDS[rows]))
+    code, out, err = run("check", "parts")
+    assert code == 2
+    assert "rows with NaN or infinity" in out
+    assert err == "error: parts: 2 rows have NaN or infinity: remove or repair them\n"
 
 
 @pytest.mark.parametrize(

@@ -365,7 +365,7 @@ def test_the_verdict_is_in_words(score: float, words: str) -> None:
     said = verdict(replace(found, forest=forest), shared_neighbors=0.5)
     assert said == (
         f"The sets {said[9 : said.index(':')]}: forest similarity {score:.2f} "
-        f"({score - 0.02:.2f} to 1.00), {score - 0.3:.2f} among the closest 1% of pairs; "
+        f"({score - 0.02:.2f} to 1.01), {score - 0.3:.2f} among the closest 1% of pairs; "
         "50% of nearest neighbours shared"
     )
     assert words in said

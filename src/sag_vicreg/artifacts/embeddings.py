@@ -63,12 +63,15 @@ class Embeddings:
     texts
         Shape (n,), strings as objects: what the rows are, for people. They are on one line each,
         cut after 400 characters, and never written or compared.
+    stored
+        As what the file holds the numbers, where they are whole and were taken as floats.
     """
 
     vectors: npt.NDArray[Any]
     ids: npt.NDArray[np.str_] | None = None
     labels: npt.NDArray[Any] | None = None
     texts: Texts | None = None
+    stored: np.dtype[Any] | None = None
 
     def __post_init__(self) -> None:
         if self.vectors.ndim != 2:
@@ -98,6 +101,7 @@ class Embeddings:
             None if self.ids is None else self.ids[rows],
             None if self.labels is None else self.labels[rows],
             None if self.texts is None else self.texts[rows],
+            self.stored,
         )
 
 
@@ -173,6 +177,7 @@ def _embeddings(
         None if ids is None else _as_text(ids, "ids"),
         None if labels is None else _as_labels(labels),
         texts if texts is None or texts.dtype == np.object_ else as_texts(texts),
+        None if vectors.dtype.kind == "f" else vectors.dtype,
     )
 
 

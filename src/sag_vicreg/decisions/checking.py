@@ -128,12 +128,14 @@ def check_set(
     # Zeros repeat one another too, and are not looked for.
     distinct = finite - whole.zero - (duplicates - max(whole.zero - 1, 0))
     empty, repeated = _check_ids(table, name, passes) if table.has_ids else (0, 0)
-    labels = source.labels if isinstance(source, Embeddings) else None
+    labels, stored = (
+        (source.labels, source.stored) if isinstance(source, Embeddings) else (None, None)
+    )
     return SetCheck(
         name=name,
         rows=table.rows,
         dimensions=table.dimensions,
-        dtype=str(table.dtype),
+        dtype=str(stored or table.dtype),
         labels=None if labels is None else len(np.unique(labels)),
         whole_numbers=finite > 0 and whole.whole,
         has_ids=table.has_ids,

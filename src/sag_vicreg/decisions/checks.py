@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sag_vicreg.structure.points import FEWEST_POINTS
+
 
 @dataclass(frozen=True)
 class SetCheck:
@@ -56,13 +58,22 @@ class SetCheck:
             (self.not_finite, "NaN or infinity: remove or repair them"),
             (self.empty_ids, "an empty id: give every row an id, or none"),
             (self.repeated_ids, "the id of another row: ids must be unique"),
-            (self.zero, "no direction, being zero throughout: remove them"),
+            (
+                self.zero,
+                "no direction, being zero throughout: remove them, or compare in geometry "
+                "'euclidean'",
+            ),
         )
-        return tuple(
+        found = [
             f"{'1 row has' if count == 1 else f'{count:,} rows have'} {what}"
             for count, what in counted
             if count
-        )
+        ]
+        if self.rows < FEWEST_POINTS:
+            found.append(f"{self.rows:,} rows in all: a tree needs at least {FEWEST_POINTS}")
+        elif self.duplicates == self.rows - 1:
+            found.append("all rows are the same point: embed different items")
+        return tuple(found)
 
     @property
     def oddities(self) -> tuple[str, ...]:
@@ -113,6 +124,15 @@ class JoinCheck:
     def to_dict(self) -> dict[str, Any]:
         """Return a plain dictionary."""
         return asdict(self)
+
+    @property
+    def fault(self) -> str | None:
+        """Why a comparison would refuse to join them, with the remedy; None where it would not."""
+        if not self.common:
+            return f"{self.sentence()} Give files of the same items"
+        if any(self.left_over):
+            return f"{self.sentence()} Keep the rows all have, or compare with --join inner"
+        return None
 
     def sentence(self) -> str:
         """Say how the sets join, in one sentence."""

@@ -90,7 +90,7 @@ def interval_of(row: ScoreRow) -> str:
     if "forest.low" not in row.scores or FOREST in row.deviations:
         return ""
     # No similarity is above 1, though noise may carry the estimate there.
-    low, high = row.scores["forest.low"], min(row.scores["forest.high"], 1.0)
+    low, high = row.scores["forest.low"], row.scores["forest.high"]
     return f"{number(low)} to {number(high)}"
 
 

@@ -9,6 +9,7 @@ from sag_vicreg.arrays import Floats, Ints
 from sag_vicreg.errors import InputError, unknown_name
 
 GEOMETRIES = ("cosine", "spherical", "euclidean")
+FEWEST_POINTS = 3
 
 
 def check_geometry(geometry: str) -> None:
@@ -40,8 +41,8 @@ def as_vectors(vectors: Any, name: str = "embeddings") -> Floats:
             "dimension"
         )
     n, d = array.shape
-    if n < 3:
-        raise InputError(f"{name} has {n} rows: a tree needs at least 3")
+    if n < FEWEST_POINTS:
+        raise InputError(f"{name} has {n} rows: a tree needs at least {FEWEST_POINTS}")
     if d < 1:
         raise InputError(f"{name} has no columns: expected at least one dimension")
     points = np.ascontiguousarray(array, dtype=np.float64)

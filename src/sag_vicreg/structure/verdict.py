@@ -59,5 +59,5 @@ def _in_words(forest: CorrectedSimilarity, what: str) -> str:
     )
     return (
         f"The {what} {phrase}: forest similarity {forest.spearman:.2f} "
-        f"({low:.2f} to {min(high, 1.0):.2f}){lost}{caution}"
+        f"({low:.2f} to {high:.2f}){lost}{caution}"
     )
