@@ -315,6 +315,13 @@ def test_a_first_line_that_may_be_either(tmp_path: Path, text: str, message: str
         read_embeddings(tmp_path / "e.csv")
 
 
+@pytest.mark.parametrize(("sign", "name"), [(";", "semicolons"), ("\t", "tabs")])
+def test_other_separators_than_commas_are_named(tmp_path: Path, sign: str, name: str) -> None:
+    (tmp_path / "e.csv").write_text("id,v0,v1\na,0.5,1.5\n".replace(",", sign))
+    with pytest.raises(InputError, match=f"columns are separated by {name}: separate"):
+        read_embeddings(tmp_path / "e.csv")
+
+
 @pytest.mark.parametrize("header", ["0,1,2", '"0","1","2"', "0_0,0_1,0_2"])
 def test_a_header_of_numbers(tmp_path: Path, header: str) -> None:
     (tmp_path / "e.csv").write_text(f"{header}\n0.5,0.25,2.5\n1.5,2.25,3.5\n")

@@ -201,6 +201,7 @@ def test_compare_lists_movers(files: Path) -> None:
     rows = list(csv.DictReader(Path("moved.csv").read_text().splitlines()))
     assert len(rows) == 200
     assert {row["item"] for row in rows} == set(IDS)
+    assert all(set(json.loads(row["old_neighbors"])) < set(IDS) for row in rows)
     motions = [float(row["motion"]) for row in rows]
     assert motions == sorted(motions, reverse=True)
     assert rows[0]["label"] == str(int(rows[0]["item"].removeprefix("item-")) // 25)
@@ -215,7 +216,8 @@ def test_compare_lists_movers(files: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["old.npy", "old.npy", "old.npy", "--movers", "2"], "name two"),
+        (["old.npy", "old.npy", "old.npy", "--movers", "2"], "--movers compares two files"),
+        (["old.npy", "old.npy", "old.npy", "--movers-table", "m.csv"], "--movers-table compares"),
         (["old.npy", "old.npy", "--trees", "0", "--movers", "2"], "needs forests"),
         (["old.npy", "old.npy", "--movers-table", "."], "it is a folder"),
     ],

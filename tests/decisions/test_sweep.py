@@ -113,6 +113,15 @@ def test_ways_that_cannot_be_are_refused(options: dict[str, object], words: str)
         sweep(SET, **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("scale", [1e150, 1e-150])
+def test_numbers_that_no_precision_reaches_are_refused(scale: float) -> None:
+    for decide_on in (sweep, selftest):
+        with pytest.raises(InputError, match="multiply all vectors by one number"):
+            decide_on(SET * scale, settings=QUICK, name="far")
+    with pytest.raises(InputError, match="1 dimension, and there are no fewer"):
+        sweep(SET[:, :1], dims=[1], settings=Settings(trees=8, geometry="euclidean"))
+
+
 def test_sweep_writes_what_it_chose(tmp_path: Path) -> None:
     ids = np.array([f"item-{row}" for row in range(120)])
     np.savez(tmp_path / "full.npz", vectors=SET, ids=ids)

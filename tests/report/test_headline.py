@@ -84,6 +84,13 @@ def test_where_there_is_no_forest_the_page_says_why(tmp_path: Path) -> None:
     assert "no trees were asked for" in text_of(*files[:2])
 
 
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_page_of_too_few_rows_says_so(tmp_path: Path, rows: int) -> None:
+    np.save(tmp_path / "few.npy", np.eye(4)[:rows])
+    text = text_of(tmp_path / "few.npy", tmp_path / "few.npy")
+    assert "Too few rows: scores, trees, map and neighbours need 3, a forest 50." in visible(text)
+
+
 def test_of_many_pairs_the_most_and_the_least_alike_are_named(tmp_path: Path) -> None:
     source = embedded_images(0.3, 0, per_class=2)
     generator = np.random.default_rng(0)
@@ -96,7 +103,7 @@ def test_of_many_pairs_the_most_and_the_least_alike_are_named(tmp_path: Path) ->
     text = visible(text_of(*files, trees=8))
     assert "Most alike by forest similarity: same.npy and near.npy, " in text
     assert re.search(r"Least: (same|near)\.npy and far\.npy, ", text)
-    assert text.count("Not compared: ") == 3, "the others are still shown"
+    assert text.count("Not compared here, in cosine geometry: ") == 3, "the others are still shown"
     # The forest's column comes first, before neighbours and before the five.
     heads = re.findall(r'<th scope="col">([^<]*)</th>', text)
     assert heads[:2] == ["Models", "Forest similarity"]
@@ -109,7 +116,7 @@ def test_vectors_without_a_correlation_are_named_and_the_rest_is_shown(tmp_path:
     constant = np.ones_like(source.vectors)
     write_embeddings(tmp_path / "b.parquet", Embeddings(constant, source.ids, source.labels))
     page = text_of(tmp_path / "a.parquet", tmp_path / "b.parquet")
-    assert "Not compared: " in page
+    assert "Not compared here" in page
     assert 'id="map-left"' in page
     zeros = Embeddings(np.zeros_like(source.vectors), source.ids, source.labels)
     write_embeddings(tmp_path / "c.parquet", zeros)

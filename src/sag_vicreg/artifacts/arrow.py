@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _BATCH = 1 << 14
+# What separates columns in files that only call themselves separated by commas.
+_SEPARATORS = {";": "semicolons", "\t": "tabs"}
 # A name that is missing in a line is a cell without a value; most may not be.
 _MOST_CELLS_PER_VALUE = 100
 
@@ -174,6 +176,9 @@ def csv_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
     line = file.readline()
     file.seek(0)
     first = next(csv.reader(io.StringIO(line.decode("utf-8-sig"), newline="")), [])
+    other = next((name for sign, name in _SEPARATORS.items() if sign in "".join(first)), None)
+    if len(first) == 1 and other is not None:
+        raise InputError(f"its columns are separated by {other}: separate them by commas")
     headless = _is_headless(first)
     numbered = [str(place) for place in range(len(first))]
     # An id such as 007 is a name, not a number; and a text may be anything.

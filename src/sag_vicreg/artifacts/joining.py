@@ -113,8 +113,8 @@ def _check_same(rows: Sequence[dict[str, int]], names: Sequence[str]) -> None:
             if missing:
                 raise InputError(
                     f"id '{missing[0]}' is missing from {missing_from} ({len(missing)} missing in "
-                    "all): keep only the rows all sets have, as `compare`, `evaluate` and `report` do "
-                    "with --join inner"
+                    "all): keep only the rows all sets have, as --join inner of `compare`, "
+                    "`evaluate` and `report` does"
                 )
 
 

@@ -1,6 +1,7 @@
 """The run folder: one training run and everything made from it."""
 
 import hashlib
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -82,6 +83,11 @@ class Run:
     def config(self) -> Path:
         """What ``timm.create_model`` needs to rebuild the backbone."""
         return self.folder / "config.json"
+
+    @property
+    def resume_command(self) -> str:
+        """What goes on with it, ready to be pasted into a shell."""
+        return f"sag-vicreg train --resume {shlex.quote(str(self.folder))}"
 
     @property
     def results(self) -> Path:

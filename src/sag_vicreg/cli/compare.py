@@ -140,7 +140,8 @@ def compare(
 
     if len(files) < 2:
         raise InputError(f"{len(files)} file given: comparing needs at least two")
-    for option, given in {"--context": context, "--movers": movers or movers_table}.items():
+    of_two = {"--context": context, "--movers": movers, "--movers-table": movers_table}
+    for option, given in of_two.items():
         if given and len(files) > 2:
             raise InputError(f"{option} compares two files, {len(files)} were given: name two")
     check_outputs(movers_table, plot=plot, inputs=files)
@@ -158,7 +159,8 @@ def compare(
             clusters=clusters,
             unused={
                 "--plot": plot is not None,
-                "--movers": movers > 0 or movers_table is not None,
+                "--movers": movers > 0,
+                "--movers-table": movers_table is not None,
                 "--context": context,
                 "--permutations": permutations > 0,
                 "--half-samples": half_samples > 0,

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,8 +116,9 @@ def movers_csv(moved: Movements, naming: Naming) -> str:
     writer.writerow([*_COLUMNS, *([] if naming.texts is None else ["text"])])
     for place in np.argsort(-moved.motion, kind="stable"):
         row = moved.rows[place]
+        # As lists in JSON: an id may hold whatever could part two of them.
         near = [
-            " ".join(naming.id_of(other) for other in each[place])
+            json.dumps([naming.id_of(other) for other in each[place]], ensure_ascii=False)
             for each in (moved.old_neighbors, moved.new_neighbors)
         ]
         numbers = (

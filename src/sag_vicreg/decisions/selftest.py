@@ -7,7 +7,7 @@ from typing import Any
 
 from sag_vicreg.arrays import Floats
 from sag_vicreg.decisions.gate import TOLERANCE, Decision, decide
-from sag_vicreg.decisions.settings import Settings, check_tolerance
+from sag_vicreg.decisions.settings import Settings, check_range, check_tolerance
 from sag_vicreg.progress import track
 from sag_vicreg.structure.damage import (
     add_noise,
@@ -87,6 +87,7 @@ def selftest(
     check_tolerance(tolerance)
     settings = settings or Settings()
     vectors = as_vectors(x, name)
+    check_range(vectors, name)
     old = settings.grow(vectors, name)
     planted = []
     for change, size, damage in track(list(_changes(vectors, settings.seed)), "planted changes"):

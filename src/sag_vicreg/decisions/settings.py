@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
+from sag_vicreg.arrays import Floats
 from sag_vicreg.artifacts.embedding_tables import room_beside_reading
 from sag_vicreg.errors import InputError
 from sag_vicreg.structure import Forest, ward_forest
 from sag_vicreg.structure.forest import FEWEST_ROWS, TREES, check_forest
 from sag_vicreg.structure.memory import gigabytes
-from sag_vicreg.structure.points import check_geometry
+from sag_vicreg.structure.points import LARGEST, check_geometry
 
 ITEMS = 3_000
 """Most items a decision looks at by default: its interval is then narrow enough for most."""
@@ -71,6 +74,16 @@ def check_same_rows(sizes: list[int], names: list[str]) -> None:
                 f"{names[0]} has {sizes[0]} rows and {name} has {size}: row i of both must stand "
                 "for the same item; files with ids are matched by artifacts.join"
             )
+
+
+def check_range(vectors: Floats, name: str) -> None:
+    """Refuse numbers that fewer bits, or the squares of what is planted, do not reach."""
+    largest = float(np.abs(vectors).max())
+    if largest and not 1 / LARGEST <= largest <= LARGEST:
+        raise InputError(
+            f"{name}: its largest number is {largest:.0e}, and it must lie in {1 / LARGEST:.0e} to "
+            f"{LARGEST:.0e}: multiply all vectors by one number"
+        )
 
 
 def check_tolerance(tolerance: float) -> None:

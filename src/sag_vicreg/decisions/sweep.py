@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sag_vicreg.arrays import Array, Floats
 from sag_vicreg.decisions.gate import NEIGHBORS, TOLERANCE, Decision, decide
-from sag_vicreg.decisions.settings import Settings, check_tolerance
+from sag_vicreg.decisions.settings import Settings, check_range, check_tolerance
 from sag_vicreg.errors import InputError, check_name
 from sag_vicreg.progress import track
 from sag_vicreg.structure.points import as_vectors
@@ -141,6 +141,7 @@ def sweep(
     check_tolerance(tolerance)
     settings = settings or Settings()
     vectors = as_vectors(x, name)
+    check_range(vectors, name)
     _check(dims, precisions, vectors.shape[1])
     old = settings.grow(vectors, name)
     queries = old.items[:_QUERIES]
@@ -181,6 +182,8 @@ def _check(dims: Sequence[int], precisions: Sequence[str], d: int) -> None:
         check_name("precision", precision, BITS)
     if not precisions:
         raise InputError(f"no precision given: choose of {', '.join(BITS)}")
+    if dims and d == 1:
+        raise InputError("the set has 1 dimension, and there are no fewer to try: give none")
     for each in dims:
         if not 1 <= each < d:
             raise InputError(f"{each} dimensions of a set that has {d}: give 1 to {d - 1}")

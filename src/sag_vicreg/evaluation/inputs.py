@@ -118,7 +118,10 @@ def find_hierarchy(
         return dataset, load_hierarchy(dataset)
     known = [each for each in labels if each is not None]
     if not known:
-        raise InputError("the embeddings have no labels: evaluation needs one per point")
+        raise InputError(
+            f"{inputs[0].test}: there are no labels, and scores by class need one per row: add "
+            "them to the file, or name their column by --label-column"
+        )
     classes = sorted({str(label) for each in known for label in np.unique(each)})
     return NO_GROUPS, Hierarchy(tuple((each,) for each in classes))
 

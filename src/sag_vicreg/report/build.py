@@ -40,6 +40,7 @@ from sag_vicreg.report.whole import build_whole
 from sag_vicreg.scores import own_measures
 from sag_vicreg.structure import Movements
 from sag_vicreg.structure.comparing import CompareOptions
+from sag_vicreg.structure.points import FEWEST_POINTS
 
 
 def build_report(
@@ -104,7 +105,7 @@ def build_report(
         ``out``.
     """
     out = Path(out)
-    if not 3 <= max_points <= 65_535:
+    if not FEWEST_POINTS <= max_points <= 65_535:
         raise InputError(f"max_points is {max_points}: choose 3 to 65535")
     CompareOptions(trees=trees, half_samples=half_samples, seed=seed)  # checks them
     own = own_measures(measures, of="pair")
@@ -118,7 +119,7 @@ def build_report(
         found = open_sources(sources, columns)
         points = gather_points(found.models, which=embeddings, hierarchy=hierarchy, how=join)
     rows = points.sample(max_points, seed) if points else np.arange(0)
-    explored = points if len(rows) >= 3 else None
+    explored = points if len(rows) >= FEWEST_POINTS else None
 
     lines = score_lines(found.models, found.results)
     halves = half_pairs(explored.models) if explored else {}

@@ -88,7 +88,8 @@ def compare_models(
             )
         except InputError as error:
             # Constant or zero vectors have no correlation; the rest of the page can still be shown.
-            rows.append(Compared(ScoreRow(name, {}), f"Not compared: {error}"))
+            remark = f"Not compared here, in cosine geometry: {error}"
+            rows.append(Compared(ScoreRow(name, {}), remark))
         else:
             moved = movements(*found.forests) if not rows and found.forests else None
             own = {

@@ -19,12 +19,10 @@ from sag_vicreg.artifacts import (
 from sag_vicreg.errors import InputError
 from sag_vicreg.hierarchy import Hierarchy, hierarchy_names, load_hierarchy
 from sag_vicreg.report.sources import Model
+from sag_vicreg.structure.points import LARGEST
 
 # Scores, maps, trees and neighbours are of this many models: two at a time, from short lists.
 MOST_MODELS = 6
-LARGEST = 1e18
-"""Of the numbers in a vector: maps are laid out in float32, which must hold their squares."""
-
 # Characters of a text that stand for a branch around it.
 _BRIEFLY = 40
 

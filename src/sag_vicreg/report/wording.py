@@ -6,6 +6,8 @@ from sag_vicreg.evaluation.plane import FEWEST_FOR_UMAP
 from sag_vicreg.report.points import Points
 from sag_vicreg.report.sources import Sources, method_label
 from sag_vicreg.report.trees import Trees
+from sag_vicreg.structure.forest import FEWEST_ROWS
+from sag_vicreg.structure.points import FEWEST_POINTS
 
 COUNTS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
 
@@ -80,7 +82,12 @@ def notices(
             f"Map and neighbours show {shown:,} of {len(points):,} {points.noun}s{evenly}; "
             "scores are of all."
         )
-    if trees is None and shown >= 3:
+    if shown < FEWEST_POINTS:
+        found.append(
+            f"Too few {points.noun}s: scores, trees, map and neighbours need {FEWEST_POINTS}, a "
+            f"forest {FEWEST_ROWS}."
+        )
+    elif trees is None:
         found.append("There are no trees: in one of the models vectors are zero or all alike.")
     if trees and trees.classes and len(trees.classes) < len(points.classes):
         found.append(f"The trees show {len(trees.classes)} of {len(points.classes)} classes.")

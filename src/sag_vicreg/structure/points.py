@@ -10,6 +10,8 @@ from sag_vicreg.errors import InputError, unknown_name
 
 GEOMETRIES = ("cosine", "spherical", "euclidean")
 FEWEST_POINTS = 3
+LARGEST = 1e18
+"""Of the numbers in a vector: float32 holds their squares, and sums of these."""
 
 
 def check_geometry(geometry: str) -> None:

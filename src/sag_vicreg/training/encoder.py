@@ -95,16 +95,14 @@ def finished_config(run: Run) -> BackboneConfig:
     if not run.recipe.exists():
         raise InputError(f"{run.folder} is not a run folder: it holds no {run.recipe.name}")
     if not run.backbone.exists():
-        raise InputError(
-            f"{run.folder} is not finished: `sag-vicreg train --resume {run.folder}` goes on"
-        )
+        raise InputError(f"{run.folder} is not finished: `{run.resume_command}` goes on")
     config = read_backbone_config(run.config)
     with run.backbone.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if config.sha256 not in (None, found):
         raise InputError(
             f"{run.backbone} is damaged: its SHA-256 is not that of {run.config.name}; delete it, "
-            f"and `sag-vicreg train --resume {run.folder}` exports it again"
+            f"and `{run.resume_command}` exports it again"
         )
     return config
 

@@ -26,8 +26,8 @@ def check_folder(run: Run, recipe: Recipe, *, resume: bool) -> None:
             )
         if not resume:
             raise InputError(
-                f"{run.folder} already holds a run of this recipe: "
-                f"`sag-vicreg train --resume {run.folder}` goes on with it"
+                f"{run.folder} already holds a run of this recipe: `{run.resume_command}` goes on "
+                "with it"
             )
     elif resume:
         raise InputError(f"nothing to resume in {run.folder}: it holds no {run.recipe.name}")

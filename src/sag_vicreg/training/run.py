@@ -135,7 +135,8 @@ def train(
         if first:
             if store.newest() != store.path(module.plan.total_steps):
                 raise InputError(
-                    f"training ended before its last step, {store.kept()}: {_how_to_resume(run)}"
+                    f"training ended before its last step, {store.kept()}: "
+                    f"`{run.resume_command}` goes on"
                 )
             export_backbone(run, module.method, recipe, architecture=own.architecture)
         trainer.strategy.barrier()
@@ -174,13 +175,10 @@ def _fit(trainer: pl.Trainer, module: TrainingModule, run: Run, *, first: bool) 
 def _stop(by: str, number: int, module: TrainingModule, run: Run, *, first: bool) -> None:
     if first:
         print(
-            f"stopped by {by}, {module.checkpoints.kept()}: {_how_to_resume(run)}", file=sys.stderr
+            f"stopped by {by}, {module.checkpoints.kept()}: `{run.resume_command}` goes on",
+            file=sys.stderr,
         )
     raise SystemExit(128 + number) from None
-
-
-def _how_to_resume(run: Run) -> str:
-    return f"`sag-vicreg train --resume {run.folder}` goes on"
 
 
 def make_module(
