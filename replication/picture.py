@@ -1,6 +1,7 @@
 """Structure against k-NN: what a method gains above the curve that blurring alone draws."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -21,8 +22,26 @@ Named = Sequence[tuple[str, Place, Sequence[Place]]]
 """Label, place, and the places of single seeds."""
 
 
+@dataclass(frozen=True)
+class Trail:
+    """A method by length of training: a dotted line leads from the first place to the others.
+
+    Methods of one ``style`` have one colour and marker, ``filled`` or hollow. The first place has
+    no name, as the legend has it.
+    """
+
+    places: Named
+    style: int
+    filled: bool = True
+
+
 def draw_structure_against_knn(
-    curves: Mapping[str, Named], methods: Mapping[str, Named], references: Named, *, ylabel: str
+    curves: Mapping[str, Named],
+    methods: Mapping[str, Trail],
+    references: Named,
+    *,
+    rejected: Named = (),
+    ylabel: str,
 ) -> Figure:
     """Draw everything, and beside it the part with the methods from near.
 
@@ -31,10 +50,11 @@ def draw_structure_against_knn(
     curves
         Name to its points, drawn as a line in this order, each point labelled.
     methods
-        Name to its points, which are compared with the curves. A dotted line leads from the first
-        to those that follow, and only these are labelled.
+        Name to its places, which are compared with the curves.
     references
         Points that belong to no method, in grey.
+    rejected
+        Methods that are out of the running, all alike.
     ylabel
         The structure score.
     """
@@ -43,14 +63,15 @@ def draw_structure_against_knn(
     for along in curves.values():
         for label, place, _ in along:
             named.setdefault(place, label)
-    for (_, first, _), *longer in methods.values():
+    for trail in methods.values():
+        (_, first, _), *longer = trail.places
         named.setdefault(first, "")  # without a name, but no other may cover it
         named |= {place: label for label, place, _ in longer}
-    box = _box_around(methods)
+    box = _box_around([trail.places for trail in methods.values()], list(curves.values()))
     with new_figure(9.2, 5.2) as figure:
         whole, near = figure.subplots(1, 2)
         for axis in (whole, near):
-            _draw(axis, curves, methods, references)
+            _draw(axis, curves, methods, references, rejected)
             axis.set_xlabel("k-NN accuracy, percent")
         whole.set_ylabel(ylabel)
         figure.legend(
@@ -68,8 +89,11 @@ def draw_structure_against_knn(
     return figure
 
 
-def _box_around(methods: Mapping[str, Named]) -> Bbox:
-    places = [place for along in methods.values() for _, place, _ in along]
+def _box_around(trails: Sequence[Named], curves: Sequence[Named]) -> Bbox:
+    """Hold the methods, and of the curves what is as accurate."""
+    places = [place for along in trails for _, place, _ in along]
+    least = min((knn for knn, _ in places), default=np.inf)
+    places += [place for along in curves for _, place, _ in along if place[0] >= least]
     corners = np.array(places or [(0.0, 0.0)])  # before any method is finished, nothing is near
     low, high = corners.min(axis=0), corners.max(axis=0)
     room = _ROOM * np.maximum(high - low, _LEAST_SPAN)
@@ -77,20 +101,36 @@ def _box_around(methods: Mapping[str, Named]) -> Bbox:
 
 
 def _draw(
-    axis: Axes, curves: Mapping[str, Named], methods: Mapping[str, Named], references: Named
+    axis: Axes,
+    curves: Mapping[str, Named],
+    methods: Mapping[str, Trail],
+    references: Named,
+    rejected: Named,
 ) -> None:
     for order, (name, along) in enumerate(curves.items()):
         color = PALETTE[order]
         knn, scores = zip(*(place for _, place, _ in along), strict=True)
         axis.plot(knn, scores, color=color, marker="o", markersize=3, linewidth=1.2, label=name)
         _draw_seeds(axis, along, color)
-    for order, (name, along) in enumerate(methods.items()):
-        color = PALETTE[(order + len(curves)) % len(PALETTE)]
-        marker = MARKERS[(order + 1) % len(MARKERS)]
-        knn, scores = zip(*(place for _, place, _ in along), strict=True)
+    for name, trail in methods.items():
+        color = PALETTE[(trail.style + len(curves)) % len(PALETTE)]
+        marker = MARKERS[(trail.style + 1) % len(MARKERS)]
+        knn, scores = zip(*(place for _, place, _ in trail.places), strict=True)
         axis.plot(knn, scores, color=color, linestyle=":", linewidth=1)
-        axis.scatter(knn, scores, s=42, color=color, marker=marker, label=name, zorder=3)
-        _draw_seeds(axis, along, color)
+        axis.scatter(
+            *(knn, scores),
+            s=42,
+            facecolor=color if trail.filled else "white",
+            edgecolor=color,
+            marker=marker,
+            label=name,
+            zorder=3,
+        )
+        _draw_seeds(axis, trail.places, color)
+    if rejected:
+        knn, scores = zip(*(place for _, place, _ in rejected), strict=True)
+        label = "other readings, rejected"
+        axis.scatter(knn, scores, s=14, color="#777777", marker="s", label=label, zorder=2)
     for order, (label, place, _) in enumerate(references):
         marker = _REFERENCE_MARKERS[order % len(_REFERENCE_MARKERS)]
         axis.scatter(*place, s=36, color="#777777", marker=marker, label=label, zorder=3)

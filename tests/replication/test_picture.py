@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from replication.picture import draw_structure_against_knn
+from replication.picture import Trail, draw_structure_against_knn
 
 
 def texts(axis: Axes) -> list[str]:
@@ -23,12 +23,17 @@ def test_everything_is_drawn_and_named() -> None:
     figure = draw_structure_against_knn(
         curves,
         {
-            "ours": [
-                ("1,000", (19.0, 0.8), [(18.0, 0.8), (20.0, 0.8)]),
-                ("3,000", (22.0, 0.75), ()),
-            ]
+            "ours": Trail(
+                [
+                    ("1,000", (19.0, 0.8), [(18.0, 0.8), (20.0, 0.8)]),
+                    ("3,000", (22.0, 0.75), ()),
+                ],
+                style=0,
+            ),
+            "ours, hollow": Trail([("1,000", (21.0, 0.79), ())], style=0, filled=False),
         },
         [("mean colour", (3.0, 1.0), ())],
+        rejected=[("one", (12.0, 0.7), ()), ("another", (13.0, 0.7), ())],
         ylabel="forest similarity",
     )
     whole, near = figure.axes
@@ -37,10 +42,17 @@ def test_everything_is_drawn_and_named() -> None:
             [[10.0, 0.9], [20.0, 0.77]],
             [[12.0, 0.8], [20.0, 0.77]],
             [[19.0, 0.8], [22.0, 0.75]],
+            [[21.0, 0.79]],
         ]
         assert [[9.0, 0.9], [11.0, 0.9]] in places(axis)
         assert [[19.0, 0.8], [22.0, 0.75]] in places(axis)
         assert [[3.0, 1.0]] in places(axis)
+        assert [[12.0, 0.7], [13.0, 0.7]] in places(axis)
+        filled, hollow = (
+            drawn for drawn in axis.collections if drawn.get_label() in ("ours", "ours, hollow")
+        )
+        assert (filled.get_edgecolor() == hollow.get_edgecolor()).all()
+        assert (filled.get_facecolor() != hollow.get_facecolor()).any()
     # The place where both curves meet is named once; a method only where it was trained longer.
     assert texts(whole) == ["300", "4"]
     assert texts(near) == ["1,000", "3,000"]
@@ -51,12 +63,15 @@ def test_everything_is_drawn_and_named() -> None:
     assert 0.74 < near.get_ylim()[0] < 0.75 < 0.8 < near.get_ylim()[1]
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
-        *("by steps", "by components", "ours", "mean colour"),
+        *("by steps", "by components", "ours", "ours, hollow", "other readings, rejected"),
+        "mean colour",
     ]
 
 
 def test_without_curves_there_are_points_alone() -> None:
-    figure = draw_structure_against_knn({}, {"ours": [("1", (19.0, 0.8), ())]}, [], ylabel="y")
+    figure = draw_structure_against_knn(
+        {}, {"ours": Trail([("1", (19.0, 0.8), ())], style=0)}, [], ylabel="y"
+    )
     for axis in figure.axes:
         assert not texts(axis)
         assert places(axis) == [[[19.0, 0.8]]]
