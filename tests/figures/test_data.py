@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from sag_vicreg.errors import InputError
-from sag_vicreg.figures.data import FigureData
+from sag_vicreg.figures.data import FigureData, check_keepable
 from sag_vicreg.figures.separability import Separability, separability
+from sag_vicreg.reproduce.drawings import FigureSources, draw_figure
 
 
 @dataclass(frozen=True)
@@ -99,3 +100,17 @@ def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:
         np.save(file, np.eye(2))
     with pytest.raises(InputError, match=r"is not the data|it is empty"):
         Dots.read(path)
+
+
+def test_data_replaces_only_data(tmp_path: Path) -> None:
+    kept = tmp_path / "dots.npz"
+    check_keepable(kept)
+    Dots(np.eye(2), np.array(["a", "b"]), "", 2).write(kept)
+    check_keepable(kept)
+    np.savez(tmp_path / "mine.npz", vectors=np.eye(3))
+    (tmp_path / "text.npz").write_text("mine")
+    for other in ("mine.npz", "text.npz"):
+        with pytest.raises(InputError, match=f"{other}: another file has this name"):
+            check_keepable(tmp_path / other)
+    with pytest.raises(InputError, match="another file has this name"):
+        draw_figure("separability", FigureSources(), keep=tmp_path / "mine.npz")
