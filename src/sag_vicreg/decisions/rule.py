@@ -1,7 +1,7 @@
 """The gate's rule: what a score and its interval say of a threshold, and in which words."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from sag_vicreg.structure import ForestSimilarity
@@ -40,15 +40,15 @@ class Rule:
 
     def _interval(self, found: ForestSimilarity) -> tuple[float, float]:
         """Return the wider interval; NaN where the trees cannot tell their error."""
-        reach = _NORMAL * found.error
-        if reach <= (found.interval[1] - found.interval[0]) / 2:
+        if not self._needs_trees(found):
             return found.interval
+        reach = _NORMAL * found.error
         return found.spearman - reach, found.spearman + reach
 
-    def needs_trees(self, found: ForestSimilarity) -> bool:
-        """Whether nothing is decided because other trees might say otherwise."""
-        by_items = replace(found, error=0.0)
-        return self.outcome(found) == "undecided" != self.outcome(by_items)
+    def _needs_trees(self, found: ForestSimilarity) -> bool:
+        """Whether other trees would move the score further than other items."""
+        low, high = found.interval
+        return not _NORMAL * found.error <= (high - low) / 2
 
     def items_needed(self, found: ForestSimilarity) -> int | None:
         """Estimate how many items would decide; None where it is decided, or nothing would.
@@ -58,7 +58,7 @@ class Rule:
         half_width = (found.interval[1] - found.interval[0]) / 2
         distance = abs(found.spearman - self.threshold)
         too_close = math.isnan(half_width) or half_width > distance * math.sqrt(_MOST_MORE)
-        if too_close or self.outcome(found) != "undecided" or self.needs_trees(found):
+        if too_close or self.outcome(found) != "undecided" or self._needs_trees(found):
             return None
         return math.ceil(found.items * (half_width / distance) ** 2 * 1.1 / 100) * 100
 
@@ -75,7 +75,7 @@ class Rule:
                 return f"the structure is kept: {score}, not below {self.threshold:.4f}."
             case "fail":
                 return f"the structure has changed: {score}, below {self.threshold:.4f}."
-        if self.needs_trees(found):
+        if self._needs_trees(found):
             moved = "an unknown amount" if math.isnan(found.error) else f"± {found.error:.4f}"
             return (
                 f"{score}, but other trees would move it by {moved} (one standard error): "
