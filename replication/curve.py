@@ -32,10 +32,11 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """Points that belong together, by rising k-NN."""
+    """Points that belong together, by rising k-NN; ``untrained`` where they cost no training."""
 
     name: str
     points: tuple[Point, ...]
+    untrained: bool = False
 
     def at(self, knn: float) -> float | None:
         """Return the curve's forest similarity at this k-NN; None beyond its ends."""
@@ -55,8 +56,8 @@ def _standing_point(label: str, row: Standing) -> Point:
     return _point(label, [(seed.knn, seed.forest) for seed in row.seeds])
 
 
-def _by_knn(name: str, points: Iterable[Point]) -> Curve:
-    return Curve(name, tuple(sorted(points, key=lambda point: point.knn)))
+def _by_knn(name: str, points: Iterable[Point], *, untrained: bool = False) -> Curve:
+    return Curve(name, tuple(sorted(points, key=lambda point: point.knn)), untrained)
 
 
 def vicreg_curves(results: Results, references: Iterable[ReferencePoint]) -> list[Curve]:
@@ -86,7 +87,7 @@ def vicreg_curves(results: Results, references: Iterable[ReferencePoint]) -> lis
         by_weight += [_standing_point("25", plain)] if by_weight else []
     curves = [
         _by_knn("VICReg by steps of training", by_length),
-        _by_knn(f"VICReg, {STEPS:,} steps, by components kept", by_components),
+        _by_knn(f"VICReg, {STEPS:,} steps, by components kept", by_components, untrained=True),
         _by_knn(f"VICReg, {STEPS:,} steps, by invariance weight", by_weight),
     ]
     return [curve for curve in curves if len(curve.points) > 1]

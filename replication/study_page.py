@@ -60,6 +60,7 @@ def generated_part(results: Results, references: Sequence[ReferencePoint]) -> st
         "forest similarity minus that of the highest of VICReg's curves at the same k-NN.",
         "### Structure against k-NN",
         f"![Forest similarity against k-NN accuracy]({FOLDER}/{FIGURE}.png)",
+        _curve_table(curves),
         _reference_table(references),
         "### Confirmation",
         *_confirmation(results),
@@ -149,6 +150,18 @@ def _called_better(verdict: Verdict) -> str:
 
 def _titles(rows: Iterable[Standing]) -> str:
     return "; ".join(row.contender.title for row in rows)
+
+
+def _curve_table(curves: Sequence[Curve]) -> str:
+    """List the trained points of VICReg's curves, seed by seed."""
+    rows = [
+        f"| {curve.name}: {point.label} | {_with_seeds([knn for knn, _ in point.seeds], 2)} | "
+        f"{_with_seeds([forest for _, forest in point.seeds], 3)} |"
+        for curve in curves
+        if not curve.untrained
+        for point in curve.points
+    ]
+    return "\n".join(["| trained | k-NN | forest |", "|---|---:|---:|", *rows]) if rows else ""
 
 
 def _reference_table(references: Sequence[ReferencePoint]) -> str:

@@ -195,6 +195,9 @@ def test_vicregs_curves_are_made_of_what_is_finished() -> None:
     assert [p.label for p in by_components.points] == ["4", "all"]
     assert by_components.points[0].seeds == ((14.0, 0.85), (14.0, 0.85))
     assert [p.label for p in by_weight.points] == ["19.05", "25"]
+    page = generated_part(results, points)
+    assert "| VICReg by steps of training: 300 | 12.00 (12.00, 12.00) | 0.900 (" in page
+    assert "by components kept: " not in page, "these stand among what cost no training"
     assert vicreg_curves(only("vicreg"), []) == [], "one point is no curve"
 
 
