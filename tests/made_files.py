@@ -260,8 +260,9 @@ def read_log(path: Path) -> Any:
 
 
 def of_metrics(data: bytes) -> Any:
-    text = io.StringIO(data.decode("utf-8-sig"), newline="")
-    header, *rows = list(csv.reader(text, skipinitialspace=True))
+    whole = data.decode("utf-8-sig")
+    text = io.StringIO(whole[: whole.rfind("\n") + 1], newline="")
+    header, *rows = list(csv.reader(text, skipinitialspace=True)) or [[]]
     rows = [row for row in rows if row]
     if rows and len(rows[-1]) < len(header):
         rows = rows[:-1]

@@ -132,10 +132,22 @@ def _schema(form: Any) -> TypeAdapter[Any]:
     return TypeAdapter(form)
 
 
-def read_csv(path: Path | str, kind: Kind, parse: Callable[[list[str], list[list[str]]], T]) -> T:
-    """Read a CSV file of text: ``parse`` gets the cells of the first line and of all others."""
+def read_csv(
+    path: Path | str,
+    kind: Kind,
+    parse: Callable[[list[str], list[list[str]]], T],
+    *,
+    growing: bool = False,
+) -> T:
+    """Read a CSV file of text: ``parse`` gets the cells of the first line and of all others.
+
+    Of a ``growing`` file a last line without an end is not there yet.
+    """
     with open_file(path, kind) as file:
-        lines = io.StringIO(_whole(file, kind).decode("utf-8-sig"), newline="")
+        text = _whole(file, kind).decode("utf-8-sig")
+        if growing:
+            text = text[: text.rfind("\n") + 1]
+        lines = io.StringIO(text, newline="")
         first, *rest = list(csv.reader(lines, skipinitialspace=True)) or [[]]
         return parse(first, [row for row in rest if row])
 

@@ -163,6 +163,9 @@ def test_numbers_beyond_floats_in_a_log_are_gaps(tmp_path: Path) -> None:
     path.write_text("step,epoch,loss\n1,0,1e999\n2,0,-inf\n3,0,2.5\n4,0\n")
     assert np.isnan(read_metrics(path)["loss"][:2]).all()
     assert read_metrics(path)["step"].tolist() == [1, 2, 3], "the last line was cut"
+    for cut in ("4,0,2", "4,0,2.5e-"):  # of 2.5e-07
+        path.write_text(f"step,epoch,loss\n3,0,2.5\n{cut}")
+        assert read_metrics(path)["step"].tolist() == [3]
     path.write_text("step,epoch,loss\n1,0,high\n")
     assert "row 1, column 'loss': 'high' is not a number" in refused(read_metrics, path)
 

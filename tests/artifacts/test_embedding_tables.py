@@ -95,6 +95,39 @@ def test_a_large_array_is_cut_into_pieces_of_equal_bytes(
     np.testing.assert_array_equal(everything(table), large)
 
 
+@pytest.mark.parametrize("kinds", [("i8", "f4"), ("f2", "f4"), ("i1", "f4"), ("f4", "f8")])
+def test_files_that_hold_their_numbers_in_several_ways(
+    tmp_path: Path, kinds: tuple[str, str]
+) -> None:
+    """As the first file holds them, those of the others need not fit."""
+    parts = np.arange(40).reshape(10, 4), 1e5 * np.pi * np.arange(40).reshape(10, 4)
+    parts = tuple(part.astype(kind) for part, kind in zip(parts, kinds, strict=True))
+    for place, part in enumerate(parts):
+        np.save(tmp_path / f"{place}.npy", part)
+    table = open_table(tmp_path)
+    expected = np.concatenate(parts)
+    rows = np.array([3, 12, 19, 0])
+    np.testing.assert_array_equal(gather(table, rows, Passes()), expected[rows])
+    np.testing.assert_array_equal(table.whole().vectors, expected)
+
+
+def test_a_wildcard_does_not_reach_into_folders_below(tmp_path: Path) -> None:
+    for folder in ("", "old", "new"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        np.save(tmp_path / folder / "x.npy", np.eye(3) + len(folder))
+    assert open_table(f"{tmp_path}/*.npy").rows == 3
+    assert open_table(f"{tmp_path}/*/*.npy").rows == 6
+    assert open_table(f"{tmp_path}/o*/x.npy").rows == 3
+
+
+def test_caches_beside_a_saved_dataset_are_no_rows(tmp_path: Path, vectors: np.ndarray) -> None:
+    write = pyarrow.feather.write_feather
+    for name, rows in (("data-0.arrow", slice(50)), ("cache-1c80.arrow", slice(20))):
+        write(as_table(vectors[rows]), tmp_path / name, compression="uncompressed")
+    (tmp_path / "state.json").write_text('{"_data_files": [{"filename": "data-0.arrow"}]}')
+    assert open_table(tmp_path).rows == 50
+
+
 def test_an_array_whose_name_is_not_utf8_is_read(tmp_path: Path, vectors: np.ndarray) -> None:
     np.save(tmp_path / os.fsdecode(b"caf\xe9.npy"), vectors)
     np.testing.assert_array_equal(everything(open_table(tmp_path)), vectors)
@@ -144,6 +177,19 @@ def test_files_that_do_not_go_together_are_refused(tmp_path: Path, vectors: np.n
     (folder / "part-9.parquet").unlink()
     np.save(folder / "x.npy", vectors)
     assert "there are .npy and .parquet files" in refused(folder)
+
+
+@pytest.mark.parametrize("more", [{"id": ["a", "b"]}, {"v2": [0.5, 1.5]}])
+@pytest.mark.parametrize("first", [True, False], ids=["the first has more", "the second"])
+def test_columns_that_one_file_alone_has_are_refused(
+    tmp_path: Path, more: dict[str, list[object]], first: bool
+) -> None:
+    """Ids would be ignored, and dimensions left out, without a word."""
+    plain = {"v0": [0.5, 1.0], "v1": [1.0, 2.5]}
+    for place, has_more in enumerate((first, not first)):
+        pq.write_table(pa.table(plain | more if has_more else plain), tmp_path / f"{place}.parquet")
+    with pytest.raises(InputError, match=f"there is (no|a) column '{next(iter(more))}', which"):
+        open_table(tmp_path)
 
 
 def test_what_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -26,13 +26,14 @@ def save_to_disk(folder: Path, values: list[int], parts: int = 2) -> None:
     image = pa.struct({"bytes": pa.binary(), "path": pa.string()})
     schema = pa.schema({"image": image, "label": pa.int64()}, metadata=metadata)
     folder.mkdir(parents=True)
-    for part, some in enumerate(np.array_split(values, parts)):
+    names = [f"data-{part:05d}-of-{parts:05d}.arrow" for part in range(parts)]
+    for name, some in zip(names, np.array_split(values, parts), strict=True):
         rows = [{"image": {"bytes": png(v), "path": None}, "label": v % 2} for v in some.tolist()]
-        name = f"data-{part:05d}-of-{parts:05d}.arrow"
         with pa.OSFile(str(folder / name), "wb") as sink, pa.ipc.new_stream(sink, schema) as stream:
             for row in rows:  # a batch each
                 stream.write_table(pa.Table.from_pylist([row], schema=schema))
-    (folder / "state.json").write_text("{}")
+    state = {"_data_files": [{"filename": name} for name in names]}
+    (folder / "state.json").write_text(json.dumps(state))
 
 
 def test_a_dictionary_of_splits(tmp_path: Path) -> None:
@@ -52,6 +53,14 @@ def test_one_dataset_is_split_by_seed(tmp_path: Path) -> None:
     found = [*train.images[:, 0, 0, 0].tolist(), *test.images[:, 0, 0, 0].tolist()]
     assert sorted(found) == list(range(20))
     assert len(test) == 4
+
+
+def test_caches_of_the_library_are_no_images(tmp_path: Path) -> None:
+    save_to_disk(tmp_path / "d", list(range(20)), parts=1)
+    (shard,) = (tmp_path / "d").glob("data-*.arrow")
+    (tmp_path / "d" / "cache-1c80.arrow").write_bytes(shard.read_bytes())
+    train, test = (load_dataset(f"arrow:{tmp_path / 'd'}", split=s) for s in ("train", "test"))
+    assert len(train) + len(test) == 20
 
 
 def test_a_row_without_an_image_is_named(tmp_path: Path) -> None:
@@ -78,5 +87,8 @@ def test_damaged_and_missing_files_are_one_line(tmp_path: Path) -> None:
             load_dataset(f"arrow:{tmp_path / 'd'}", split="all")
         assert "\n" not in str(caught.value)
     file.unlink()
+    with pytest.raises(InputError, match=r"arrow is missing: save the dataset again"):
+        load_dataset(f"arrow:{tmp_path / 'd'}", split="all")
+    (tmp_path / "d" / "state.json").unlink()
     with pytest.raises(InputError, match=r"holds no \.arrow files"):
         load_dataset(f"arrow:{tmp_path / 'd'}", split="all")

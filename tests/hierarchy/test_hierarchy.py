@@ -151,3 +151,13 @@ def test_unknown_and_missing_trees(tmp_path: Path) -> None:
     (tmp_path / "latin.csv").write_bytes(b"class,path\nb\xe4r,animal\n")
     with pytest.raises(InputError, match="not UTF-8"):
         load_hierarchy(tmp_path / "latin.csv")
+
+
+def test_numbers_that_are_names_of_classes_are_taken_as_names() -> None:
+    """As a table of text has them: classes called 0 to 3, in another order than by number."""
+    tree = Hierarchy((("even", "0"), ("even", "2"), ("odd", "1"), ("odd", "3")))
+    assert tree.encode([0, 1, 2, 3], 1).tolist() == [0, 1, 0, 1]
+    assert tree.encode(["0", "1", "2", "3"], 1).tolist() == [0, 1, 0, 1]
+    from_one = Hierarchy((("a", "1"), ("a", "2"), ("b", "3")))
+    assert from_one.encode([1, 2, 3], 1).tolist() == [0, 0, 1]
+    assert from_one.encode([0, 1, 2], 1).tolist() == [0, 0, 1], "0 is no name, but a place"

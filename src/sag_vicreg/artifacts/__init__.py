@@ -22,7 +22,7 @@ from sag_vicreg.artifacts.embeddings import (
     read_metadata,
     write_embeddings,
 )
-from sag_vicreg.artifacts.frames import is_dataset_folder
+from sag_vicreg.artifacts.frames import dataset_files, is_dataset_folder
 from sag_vicreg.artifacts.joining import Joined, join
 from sag_vicreg.artifacts.metrics import read_metrics
 from sag_vicreg.artifacts.naming import Source, distinct_names
@@ -63,6 +63,7 @@ __all__ = [
     "check_embeddings_path",
     "check_writable",
     "contents_of",
+    "dataset_files",
     "distinct_names",
     "finished_files",
     "is_dataset_folder",

@@ -49,6 +49,14 @@ def value_type(kind: "pa.DataType") -> "pa.DataType":
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
+def held_as(kind: "pa.DataType") -> np.dtype[Any]:
+    """Return what NumPy holds a column of numbers as, or one of lists of them."""
+    while (inner := getattr(kind, "value_type", None)) is not None:
+        kind = inner
+    held: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
+    return held
+
+
 def known_numbers(column: "pa.ChunkedArray") -> npt.NDArray[Any]:
     """Return the numbers of a column that are there and finite."""
     values = column.drop_null().to_numpy()

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sag_vicreg.artifacts.arrow import candidates, with_others
-from sag_vicreg.artifacts.columns import ColumnNames
+from sag_vicreg.artifacts.arrow import (
+    candidates,
+    held_as,
+    is_list_of_numbers,
+    is_number,
+    with_others,
+)
+from sag_vicreg.artifacts.columns import IDS, LABELS, ColumnNames
 from sag_vicreg.artifacts.embeddings import Embeddings, as_floats
 from sag_vicreg.artifacts.id_hashes import Hashes, hash_parts, hash_positions
 from sag_vicreg.artifacts.table_files import (
@@ -238,10 +244,14 @@ def open_table(where: Path | str, *, names: ColumnNames | None = None) -> Embedd
     first = pieces[0]
     with one_line(first.path), open_parts(system, first.path) as file:
         identity, label, vectors, sample = _columns(file, first.part, names)
+        leading = file.schema()
+    dtype = sample.dtype
     for path in paths:
         with one_line(path), open_parts(system, path) as file:
             schema = file.schema()
-            _check_columns(schema, identity, vectors, sample.shape[1], first.path)
+            _check_columns(schema, identity, vectors, sample.shape[1], leading, first.path)
+            # Files may hold their numbers in several ways: what is read must hold them all.
+            dtype = np.result_type(dtype, *(held_as(schema.field(each).type) for each in vectors))
         label = label if label in schema.names else None
     return EmbeddingTable(
         name=name,
@@ -252,7 +262,7 @@ def open_table(where: Path | str, *, names: ColumnNames | None = None) -> Embedd
         label_column=label,
         vector_columns=vectors,
         system=system,
-        dtype=sample.dtype,
+        dtype=dtype,
     )
 
 
@@ -290,14 +300,25 @@ def _columns(
 
 
 def _check_columns(
-    schema: "pa.Schema", identity: str | None, vectors: tuple[str, ...], d: int, first: str
+    schema: "pa.Schema",
+    identity: str | None,
+    vectors: tuple[str, ...],
+    d: int,
+    leading: "pa.Schema",
+    first: str,
 ) -> None:
-    """Refuse a file that does not have the columns of the first."""
+    """Refuse a file that does not have the columns of the first, or has more that could count."""
     import pyarrow as pa
 
     for column in (*vectors, *([] if identity is None else [identity])):
         if column not in schema.names:
             raise InputError(f"there is no column '{column}', which {first} has")
+    for column in schema:
+        counts = (
+            column.name in IDS or is_number(column.type) or is_list_of_numbers(column.type)
+        ) and column.name not in LABELS
+        if counts and column.name not in leading.names:
+            raise InputError(f"there is a column '{column.name}', which {first} does not have")
     kind = schema.field(vectors[0]).type
     if pa.types.is_fixed_size_list(kind):
         _check_dimensions(kind.list_size, d, first)

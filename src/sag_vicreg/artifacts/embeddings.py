@@ -193,7 +193,9 @@ def _as_text(texts: Array, name: str) -> npt.NDArray[np.str_]:
 
 
 def _as_labels(labels: Array) -> Array:
-    return labels.astype(np.int64) if labels.dtype.kind in "iu" else _as_text(labels, "labels")
+    # Past 63 bits a number is a name: no class tree has so many places.
+    fits = labels.dtype.kind in "iu" and (labels <= np.iinfo(np.int64).max).all()
+    return labels.astype(np.int64) if fits else _as_text(labels, "labels")
 
 
 def check_embeddings_path(path: Path | str) -> None:

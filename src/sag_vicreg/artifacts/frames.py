@@ -46,12 +46,22 @@ def dataset_table(folder: Path, names: ColumnNames) -> "pa.Table":
         some = found.splits[0] if found.splits else "train"
         raise InputError(f"it holds {', '.join(found.splits)}: name one, as {folder / some}")
     tables = []
+    for shard in dataset_files(folder):
+        with open_file(shard, SHARD) as file:
+            tables.append(ipc_table(file, names))
+    return pa.concat_tables(tables)
+
+
+def dataset_files(folder: Path) -> list[Path]:
+    """List the files of a saved dataset: others beside them are caches of the library's own."""
+    found = []
     for shard in read_json(folder / "state.json", _DESCRIPTION, _State).files:
         if Path(shard.filename).name != shard.filename:
             raise InputError(f"state.json names '{shard.filename}', which is not in the folder")
-        with open_file(folder / shard.filename, SHARD) as file:
-            tables.append(ipc_table(file, names))
-    return pa.concat_tables(tables)
+        found.append(folder / shard.filename)
+        if not found[-1].is_file():
+            raise InputError(f"{found[-1]} is missing: save the dataset again")
+    return found
 
 
 def class_names(table: "pa.Table", column: str) -> list[str] | None:

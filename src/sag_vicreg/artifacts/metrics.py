@@ -16,7 +16,7 @@ def read_metrics(path: Path | str) -> dict[str, NDArray[np.float64]]:
 
     The last line of a run that is being written, or was killed, may be cut short: it is left out.
     """
-    return read_csv(path, METRICS, _columns)
+    return read_csv(path, METRICS, _columns, growing=True)
 
 
 def _columns(header: list[str], rows: list[list[str]]) -> dict[str, NDArray[np.float64]]:

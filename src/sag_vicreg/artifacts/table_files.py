@@ -18,6 +18,7 @@ import numpy as np
 
 from sag_vicreg.artifacts.arrays import map_npy
 from sag_vicreg.artifacts.arrow_messages import ArrowMessages, open_ipc
+from sag_vicreg.artifacts.frames import dataset_files
 from sag_vicreg.artifacts.parquet_pages import read_batches
 from sag_vicreg.artifacts.runs import THUMBNAILS
 from sag_vicreg.door import check_memory
@@ -104,16 +105,23 @@ def find_files(where: str) -> tuple["FileSystem", list[str]]:
             return system, [path]
         if info.type == FileType.NotFound:
             raise InputError("there is no such file or folder")
+        if system.type_name == "local" and wild is None and Path(root, "state.json").is_file():
+            return system, [shard.as_posix() for shard in dataset_files(Path(root))]
         found = [
             each
             for each in _files_below(system, root)
             if _is_data(PurePosixPath(each).relative_to(root))
-            and (wild is None or fnmatch.fnmatchcase(each, PurePosixPath(path).as_posix()))
+            and (wild is None or _fits(PurePosixPath(each).parts, parts))
         ]
         if not found:
             kind = "in this folder" if wild is None else "of such a name"
             raise InputError(f"there are no {' or '.join(SUFFIXES)} files {kind}")
         return system, sorted(found)
+
+
+def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Match part by part: a wildcard does not reach into folders below."""
+    return len(parts) == len(pattern) and all(map(fnmatch.fnmatchcase, parts, pattern))
 
 
 def _few_attempts(system: "FileSystem") -> "FileSystem":

@@ -101,15 +101,21 @@ class Hierarchy:
         Parameters
         ----------
         labels
-            One label per image: class names, or indices into ``classes``.
+            One label per image: class names, or indices into ``classes``. Where classes are called
+            by digits and all labels are such names, that is what they are.
         level
             1 (coarsest) to ``n_levels``.
         """
         given = np.asarray(labels)
         if given.ndim != 1:
             raise InputError(f"labels must be one per image, not an array of shape {given.shape}")
-        indices = self._from_indices(given) if given.dtype.kind in "iu" else self._from_names(given)
+        by_index = given.dtype.kind in "iu" and not self._are_names(given)
+        indices = self._from_indices(given) if by_index else self._from_names(given)
         return self.labels_at(level)[indices]
+
+    def _are_names(self, numbers: NDArray[np.generic]) -> bool:
+        """Whether whole numbers are names: of classes that are called by digits, as in ``7``."""
+        return set(np.unique(numbers).astype(str).tolist()) <= set(self.classes)
 
     def _from_names(self, given: NDArray[np.generic]) -> Ints:
         names = given.astype(str).tolist()

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from sag_vicreg.artifacts import dataset_files
 from sag_vicreg.data.sources.folders import split_folder, split_folders
 from sag_vicreg.data.sources.parquet import class_names, read_parquet
 from sag_vicreg.data.sources.records import Records, Request
@@ -26,6 +27,8 @@ def load_arrow(request: Request) -> Records:
 
 
 def _files(folder: Path) -> list[Path]:
+    if (folder / "state.json").is_file():
+        return dataset_files(folder)
     files = sorted(folder.glob("*.arrow"))
     if not files:
         raise InputError(f"{folder} holds no .arrow files: name the folder save_to_disk wrote")

@@ -88,8 +88,10 @@ def read_parquet(
 
 
 def class_names(files: Sequence[Path]) -> tuple[str, ...]:
-    """Return the names of all classes in ``files``."""
-    return _labels(files, None)[0]
+    """Return the names of all classes in ``files``: by their metadata, else by their labels."""
+    schema = read_schema(files[0])
+    noted = next((_hub_class_names(schema, c) for c in LABEL_COLUMNS if c in schema.names), None)
+    return noted or _labels(files, None)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,10 +123,18 @@ class ImageColumn:
 
 
 def _read_column(files: Sequence[Path], column: str) -> Any:
-    parts = [read_columns(file, [column]) for file in files]
+    parts = [_decoded(read_columns(file, [column])) for file in files]
     with readable(files[0].parent):
         # One file may count in 32 bits and the next in 64.
         return pa.concat_tables(parts, promote_options="permissive")[column]
+
+
+def _decoded(table: Any) -> Any:
+    """Unfold texts that one file keeps in a dictionary and another does not."""
+    column = table[0]
+    if not pa.types.is_dictionary(column.type):
+        return table
+    return table.set_column(0, table.column_names[0], column.cast(column.type.value_type))
 
 
 def _image_column(file: Path) -> str:
