@@ -9,7 +9,7 @@ from torchvision.transforms import InterpolationMode, RandomResizedCrop
 from torchvision.transforms import functional as tv
 
 from sag_vicreg.data import load_dataset, make_views, normalize
-from sag_vicreg.data.views import VIEW_KINDS, ViewRecipe, denormalize
+from sag_vicreg.data.views import VIEW_KINDS, ViewRecipe, Views, denormalize
 from sag_vicreg.data.views.blur import gaussian_blur
 from sag_vicreg.data.views.colour import BRIGHTNESS, CONTRAST, HUE, SATURATION, jitter, solarise
 from sag_vicreg.data.views.crops import CropDraw, crop_resize
@@ -313,3 +313,12 @@ def test_mistakes_are_named(call: object, message: str) -> None:
     assert callable(call)
     with pytest.raises(InputError, match=message):
         call()
+
+
+@pytest.mark.parametrize("n", [2, 8])
+def test_a_batch_that_turns_grey_as_a_whole_is_blurred_in_part(images: Tensor, n: int) -> None:
+    """Grey images are one channel seen three times: what writes into them needs them apart."""
+    view = ViewRecipe(32, grey=1.0, blur=0.5, solarise=0.5)
+    for seed in range(8):
+        (seen,) = Views((view,))(images[:n], generator=generator(seed))
+        assert seen.isfinite().all()

@@ -64,6 +64,18 @@ def i_jepa() -> IJEPA:
     return method
 
 
+@pytest.mark.parametrize("name", ["dino", "i-jepa"])
+def test_nothing_is_dropped_from_what_is_followed(name: str) -> None:
+    """Stochastic depth and dropout are the student's: a target must not depend on chance."""
+    drops = [f"backbone.args.{each}_rate=0.5" for each in ("drop_path", "proj_drop", "pos_drop")]
+    method = smoke(name, *drops)
+    assert isinstance(method, DINO | IJEPA)
+    teacher = method.teacher if isinstance(method, DINO) else method.target
+    assert method.training
+    assert torch.equal(teacher(images()), teacher(images()))
+    assert not torch.equal(method.backbone(images()), method.backbone(images()))
+
+
 @pytest.mark.parametrize("name", ["dino", "mae", "i-jepa"])
 def test_everything_that_trains_gets_a_gradient_and_nothing_else(name: str) -> None:
     method = smoke(name)

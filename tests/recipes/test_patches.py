@@ -68,6 +68,16 @@ def test_dynamic_images_may_have_any_size_that_patches_tile() -> None:
     assert recipe.dataset.image_size == 64
 
 
+@pytest.mark.parametrize("method", ["mae", "i-jepa"])
+def test_what_has_a_place_for_each_patch_takes_one_size_of_image(method: str) -> None:
+    load_recipe(f"shapes/{method}", overrides=["backbone.args.dynamic_img_size=true"])
+    overrides = ["backbone.args.dynamic_img_size=true", "dataset.image_size=40"]
+    with pytest.raises(InputError, match=r"set backbone\.args\.img_size to 40"):
+        load_recipe(f"shapes/{method}", scale="smoke", overrides=overrides)
+    with pytest.raises(InputError, match=r"leave backbone\.args\.patch_drop_rate out"):
+        load_recipe(f"shapes/{method}", overrides=["backbone.args.patch_drop_rate=0.25"])
+
+
 def test_the_papers_settings_of_table_3() -> None:
     expected = {
         "dino": (120, 0.04),

@@ -154,6 +154,21 @@ def test_pairs_are_those_of_the_runs_own_reading(tmp_path: Path) -> None:
     assert shown["memory"].left < shown["literal"].left, "around itself more rows stay"
 
 
+def test_pairs_of_a_peer_that_does_not_walk_are_the_papers_as_vicregs_are(tmp_path: Path) -> None:
+    from sag_vicreg.recipes import load_recipe
+    from sag_vicreg.reproduce.walks import walk_pairs
+    from sag_vicreg.training import train
+
+    few = ["schedule.steps=2", "monitor.probe_images=48"]
+    left = {}
+    for pairing in ("views", "random_walk"):
+        overrides = [*few, f"method.pairing={pairing}", "optimizer.base_lr=1e-9"]
+        recipe = load_recipe("shapes/simclr", scale="smoke", overrides=overrides)
+        run = Run(train(recipe, tmp_path / pairing).folder)
+        left[pairing] = walk_pairs(run, pairing).left
+    assert left["random_walk"] < left["views"], "of the same network"
+
+
 def test_pairs_are_titled_with_what_they_are_and_drawn_of_one_run(runs: list[Path]) -> None:
     title = draw_figure("3", FigureSources(runs[:1], count=2)).get_suptitle()
     assert title.startswith("VICReg: ")

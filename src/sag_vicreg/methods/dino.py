@@ -1,6 +1,5 @@
 """DINO (Caron et al., 2021, https://arxiv.org/abs/2104.14294): self-distillation without labels."""
 
-import copy
 import math
 from collections.abc import Sequence
 from itertools import groupby
@@ -23,6 +22,7 @@ from sag_vicreg.losses import LossTerms
 from sag_vicreg.methods.base import Method
 from sag_vicreg.methods.heads import dino_head
 from sag_vicreg.methods.moment import Moment
+from sag_vicreg.methods.teacher import momentum_teacher
 
 _GLOBAL_CROPS = 2
 
@@ -65,10 +65,9 @@ class DINO(Method):
     ) -> None:
         super().__init__(backbone)
         self.head = head
-        self.teacher = copy.deepcopy(backbone)
+        self.teacher = momentum_teacher(backbone)
         self.teacher_head = teacher_head
         self.teacher_head.load_state_dict(head.state_dict())
-        deactivate_requires_grad(self.teacher)
         deactivate_requires_grad(self.teacher_head)
         self.dino = CentredDINOLoss(
             output_dim=head.last_layer.out_features,

@@ -1,12 +1,11 @@
 """I-JEPA (Assran et al., 2023, https://arxiv.org/abs/2301.08243): predict representations."""
 
-import copy
 from collections.abc import Sequence
 from functools import partial
 
 import torch
 from lightly.models.modules.ijepa_timm import IJEPAPredictorTIMM
-from lightly.models.utils import apply_masks, deactivate_requires_grad, update_momentum
+from lightly.models.utils import apply_masks, update_momentum
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -16,6 +15,7 @@ from sag_vicreg.losses import LossTerms
 from sag_vicreg.methods.base import Method
 from sag_vicreg.methods.masks import multiblock_masks
 from sag_vicreg.methods.moment import Moment
+from sag_vicreg.methods.teacher import momentum_teacher
 from sag_vicreg.methods.transformer import as_transformer, masked
 
 
@@ -73,8 +73,7 @@ class IJEPA(Method):
         # In a tuple, so that the backbone is registered once, under its own name. It keeps timm's
         # truncated normal weights.
         self._masked = (masked(vit, "i-jepa", weight_initialization="skip"),)
-        self.target = copy.deepcopy(backbone)
-        deactivate_requires_grad(self.target)
+        self.target = momentum_teacher(backbone)
         self.predictor = IJEPAPredictorTIMM(
             num_patches=vit.patch_embed.num_patches,
             depth=predictor_depth,

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from sag_vicreg.recipes.schema import Recipe
 
 
+# Their decoders and predictors have a place for each patch of one size of image.
+_OF_ONE_SIZE = ("mae", "i-jepa")
+
+
 def patch_size(backbone_name: str, args: dict[str, Any]) -> int | None:
     """Side of a patch in pixels: from the arguments, else from timm's name; None without patches.
 
@@ -38,7 +42,7 @@ def check_patches(recipe: "Recipe") -> None:
     method, backbone = recipe.method, recipe.backbone
     patch = patch_size(backbone.name, backbone.args)
     if patch is None:
-        if method.name in ("mae", "i-jepa"):
+        if method.name in _OF_ONE_SIZE:
             raise ValueError(
                 f"method {method.name} masks patches and backbone {backbone.name} has none: "
                 "choose a vision transformer, as vit_base_patch16_224"
@@ -47,6 +51,11 @@ def check_patches(recipe: "Recipe") -> None:
     image = recipe.dataset.image_size
     _check_sizes(recipe, patch, image)
     side = image // patch
+    if method.name in _OF_ONE_SIZE and backbone.args.get("patch_drop_rate"):
+        raise ValueError(
+            f"method {method.name} chooses its patches itself: leave backbone.args.patch_drop_rate "
+            "out"
+        )
     if method.name == "mae":
         _check_mask_ratio(side * side, method.mask_ratio)
         _check_width("decoder", method.decoder_dim, method.decoder_heads)
@@ -80,7 +89,7 @@ def _check_sizes(recipe: "Recipe", patch: int, image: int) -> None:
         )
     named = re.search(r"_(\d+)(\.|$)", recipe.backbone.name)
     expected = args.get("img_size", int(named.group(1)) if named else image)
-    if not dynamic and expected != image:
+    if (not dynamic or recipe.method.name in _OF_ONE_SIZE) and expected != image:
         raise ValueError(
             f"dataset.image_size is {image} but backbone {recipe.backbone.name} takes {expected}: "
             f"set backbone.args.img_size to {image}"

@@ -42,6 +42,9 @@ from sag_vicreg.structure import Movements
 from sag_vicreg.structure.comparing import CompareOptions
 from sag_vicreg.structure.points import FEWEST_POINTS
 
+# Points and classes are counted in 16 bits where the page's script reads them.
+_MOST = 65_535
+
 
 def build_report(
     sources: Sequence[Path | str],
@@ -105,8 +108,8 @@ def build_report(
         ``out``.
     """
     out = Path(out)
-    if not FEWEST_POINTS <= max_points <= 65_535:
-        raise InputError(f"max_points is {max_points}: choose 3 to 65535")
+    if not FEWEST_POINTS <= max_points <= _MOST:
+        raise InputError(f"max_points is {max_points}: choose {FEWEST_POINTS} to {_MOST}")
     CompareOptions(trees=trees, half_samples=half_samples, seed=seed)  # checks them
     own = own_measures(measures, of="pair")
     check_apart([out], [*sources, *([] if hierarchy is None else [hierarchy])])
@@ -118,6 +121,11 @@ def build_report(
     else:
         found = open_sources(sources, columns)
         points = gather_points(found.models, which=embeddings, hierarchy=hierarchy, how=join)
+    if points and len(points.classes) > _MOST:
+        raise InputError(
+            f"the labels are {len(points.classes):,} classes, and a page shows at most "
+            f"{_MOST:,}: name the column of classes by --label-column"
+        )
     rows = points.sample(max_points, seed) if points else np.arange(0)
     explored = points if len(rows) >= FEWEST_POINTS else None
 
@@ -139,7 +147,10 @@ def build_report(
         raise InputError(f"measure {own[0].key} is of two sets, and no two are compared here")
     elif headline is None:
         # A reproduction of other tables has no structure to begin with: its charts come first.
-        headline = run_headline(found.models[0], explored) if found.models else Headline()
+        # Of several runs without a comparison it is one that speaks, and says which.
+        models = explored.models if explored else found.models
+        several = len(found.models) > 1
+        headline = run_headline(models[0], explored, named=several) if models else Headline()
     groups = chart_groups(found.models, lines)
     maps = map_models(explored, rows, seed=seed) if explored else []
     drawn = build_trees(explored, rows, changed, trees=trees, seed=seed) if explored else None

@@ -192,8 +192,8 @@ def reproduction_headline(found: ScoreLines) -> Headline | None:
     )
 
 
-def run_headline(model: Model, points: Points | None) -> Headline:
-    """One run: what it ended with."""
+def run_headline(model: Model, points: Points | None, *, named: bool) -> Headline:
+    """One run, ``named`` where there are others: what it ended with."""
     scores = {} if model.results is None else model.results.scores
     cards = [
         Card(measure_of(key).short + where, written(key, scores[key]))
@@ -208,4 +208,5 @@ def run_headline(model: Model, points: Points | None) -> Headline:
     if points is not None:
         rows, dimensions = points.vectors[0].shape
         cards.append(Card(f"{points.noun.capitalize()}s", f"{rows:,}", f"{dimensions} dimensions"))
-    return Headline("At a glance", findings=(Finding("", "", tuple(cards)),))
+    finding = Finding(model.name if named else "", "", tuple(cards))
+    return Headline("At a glance", findings=(finding,))

@@ -10,7 +10,7 @@ from sag_vicreg.artifacts import Result
 from sag_vicreg.recipes.method_sections import WalkSettings
 from sag_vicreg.report.sources import Model, method_label, method_place
 from sag_vicreg.report.tables import ScoreRow
-from sag_vicreg.scores import Spread, averages
+from sag_vicreg.scores import Spread, averages, is_forest
 
 T = TypeVar("T")
 
@@ -79,6 +79,13 @@ class _Family:
         """The scores every seed has."""
         return frozenset.intersection(*(frozenset(r.scores) for r in self.results))
 
+    def comparable(self, result: Result) -> Mapping[str, float]:
+        """Return a seed's scores, forests among them where those of all seeds were grown alike."""
+        settings = [each.options.get("forest") for each in self.results]
+        if all(each == settings[0] for each in settings):
+            return result.scores
+        return {key: value for key, value in result.scores.items() if not is_forest(key)}
+
     @cached_property
     def recipe(self) -> dict[str, str]:
         """What was trained, described by dotted key; where two models differ, both values."""
@@ -102,7 +109,7 @@ def _averaged(name: str, families: Sequence[_Family]) -> ScoreRow:
     deviations: dict[str, float] = {}
     halves: dict[str, Spread] = {}
     for family in families:
-        means = averages([result.scores for result in family.results])
+        means = averages([family.comparable(result) for result in family.results])
         scores |= {key: score.mean for key, score in means.items()}
         deviations |= {k: s.deviation for k, s in means.items() if s.deviation is not None}
         drawn = [result.half_samples for result in family.results]

@@ -91,8 +91,13 @@ def open_sources(
             models.append(Model(path.stem, path, embeddings=_by_images([file]), columns=said))
         else:
             raise InputError(f"no such file or folder: {path}")
-    # A result found in two folders is one.
-    results = list({(result.family, result.seed): result for result in results}.values())
+    # A result found in two folders is one: that with a forest, where only one of them has it.
+    unique: dict[tuple[str, int], Result] = {}
+    for result in results:
+        other = unique.setdefault((result.family, result.seed), result)
+        if result.forest_scores or not other.forest_scores:
+            unique[result.family, result.seed] = result
+    results = list(unique.values())
     finished = tuple(result for result in results if result.failure is None)
     if not models and not finished:
         why = (

@@ -31,7 +31,10 @@ def walk_pairs(run: Run, title: str, *, count: int = 5, seed: int = 0) -> ImageP
             f"{run.folder} trained {recipe.method.name}, which embeds no two views of an image: "
             f"figure pairs needs a method that does, as sag-vicreg"
         )
-    walk = recipe.method if isinstance(recipe.method, WalkSettings) else WalkSettings()
+    section = recipe.method
+    # Peers know the walk's settings too, whether or not they walk.
+    walks = getattr(section, "pairing", "random_walk") == "random_walk"
+    walk = section if isinstance(section, WalkSettings) and walks else WalkSettings()
 
     data = load_images(recipe, "train", root=None)
     generator = torch.Generator().manual_seed(seed)

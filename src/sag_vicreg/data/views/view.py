@@ -146,7 +146,8 @@ def _recolour(images: Tensor, fate: ViewDraw) -> Tensor:
     images = _where(
         fate.jitter, images, lambda some, rows: jitter(some, fate.factors[rows], fate.order[rows])
     )
-    images = _where(fate.grey, images, lambda some, rows: luma(some).expand_as(some))
+    # A copy: where all turn grey, what comes next writes into it.
+    images = _where(fate.grey, images, lambda some, rows: luma(some).expand_as(some).clone())
     images = _where(fate.blur, images, lambda some, rows: gaussian_blur(some, fate.sigma[rows]))
     images = _where(fate.solarise, images, lambda some, rows: solarise(some))
     return normalize(images)
