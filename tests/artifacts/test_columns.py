@@ -322,6 +322,26 @@ def test_other_separators_than_commas_are_named(tmp_path: Path, sign: str, name:
         read_embeddings(tmp_path / "e.csv")
 
 
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (["7", "0", "-12"], [7, 0, -12]),
+        (["07", "7", "007"], ["07", "7", "007"]),
+        (["1.0", "2", "3"], ["1.0", "2", "3"]),
+        (["cat", "7", ""], ["cat", "7", ""]),
+        (["12345678901234567890123", "1", "2"], ["12345678901234567890123", "1", "2"]),
+    ],
+)
+def test_labels_are_numbers_only_where_all_are_written_so(
+    tmp_path: Path, written: list[str], expected: list[object]
+) -> None:
+    rows = [f"{label},{place}.5,0.25" for place, label in enumerate(written)]
+    (tmp_path / "e.csv").write_text("\n".join(["label,v0,v1", *rows]) + "\n")
+    labels = read_embeddings(tmp_path / "e.csv").labels
+    assert labels is not None
+    assert labels.tolist() == expected
+
+
 @pytest.mark.parametrize("header", ["0,1,2", '"0","1","2"', "0_0,0_1,0_2"])
 def test_a_header_of_numbers(tmp_path: Path, header: str) -> None:
     (tmp_path / "e.csv").write_text(f"{header}\n0.5,0.25,2.5\n1.5,2.25,3.5\n")

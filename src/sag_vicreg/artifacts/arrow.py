@@ -189,8 +189,9 @@ def csv_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
         raise InputError(f"its columns are separated by {other}: separate them by commas")
     headless = _is_headless(first)
     numbered = [str(place) for place in range(len(first))]
-    # An id such as 007 is a name, not a number; and a text may be anything.
-    as_written = {*IDS, names.id_column, names.text_column or None} - {None}
+    # An id or a class such as 007 is a name, not a number; and a text may be anything.
+    labels = {*LABELS, names.label_column} - {None}
+    as_written = {*IDS, *labels, names.id_column, names.text_column or None} - {None}
     table = arrow.read_csv(
         file,
         read_options=arrow.ReadOptions(
@@ -206,7 +207,19 @@ def csv_table(file: BinaryIO, names: ColumnNames) -> "pa.Table":
             "classes: add --vector-columns '*' if every column is a dimension, or name those "
             f"that are; the columns are called {brief(table.column_names)}"
         )
+    for place, name in enumerate(table.column_names):
+        if name in labels:
+            table = table.set_column(place, name, _counted(table.column(place)))
     return table
+
+
+def _counted(labels: "pa.ChunkedArray") -> "pa.ChunkedArray":
+    """Take labels for whole numbers where all of them are written as such numbers are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = pc.match_substring_regex(labels, r"^(0|-?[1-9][0-9]{0,17})$")
+    return labels.cast(pa.int64()) if pc.all(plain).as_py() else labels
 
 
 def _is_headless(first: list[str]) -> bool:
