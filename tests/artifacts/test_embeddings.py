@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from safetensors.numpy import save_file
 
+from sag_vicreg import door
 from sag_vicreg.artifacts import (
     Contents,
     Embeddings,
@@ -337,3 +338,15 @@ def test_join_by_position_needs_equal_lengths() -> None:
 def test_columns_must_be_as_long_as_the_vectors() -> None:
     with pytest.raises(InputError, match="labels have shape"):
         Embeddings(VECTORS, labels=np.arange(3))
+
+
+def test_whole_numbers_are_not_taken_as_floats_that_do_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A byte in the file is eight in memory."""
+    np.save(tmp_path / "bytes.npy", np.ones((1000, 100), np.uint8))
+    monkeypatch.setattr(door, "available_bytes", lambda: 800_000)
+    assert read_embeddings(tmp_path / "bytes.npy").vectors.dtype == np.float64
+    monkeypatch.setattr(door, "available_bytes", lambda: 799_999)
+    with pytest.raises(InputError, match="take fewer rows or columns"):
+        read_embeddings(tmp_path / "bytes.npy")

@@ -18,7 +18,7 @@ from sag_vicreg.artifacts.contents import Contents, contents_of
 from sag_vicreg.artifacts.frames import dataset_table, frame_table, is_dataset_folder, is_frame
 from sag_vicreg.artifacts.tables import from_table
 from sag_vicreg.artifacts.texts import Texts, as_texts
-from sag_vicreg.door import Kind, open_file
+from sag_vicreg.door import Kind, check_memory, open_file
 from sag_vicreg.errors import InputError
 
 if TYPE_CHECKING:
@@ -183,7 +183,10 @@ def _embeddings(
 
 def as_floats(vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Take whole numbers (features counted, images as bytes) as floats; leave all else alone."""
-    return vectors.astype(np.float64) if vectors.dtype.kind in "iub" else vectors
+    if vectors.dtype.kind not in "iub":
+        return vectors
+    check_memory(8 * vectors.size)  # up to eight times what the file holds
+    return vectors.astype(np.float64)
 
 
 def _as_text(texts: Array, name: str) -> npt.NDArray[np.str_]:
