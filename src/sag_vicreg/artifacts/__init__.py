@@ -40,7 +40,7 @@ from sag_vicreg.artifacts.runs import (
     training_file,
 )
 from sag_vicreg.artifacts.texts import Texts, shorten
-from sag_vicreg.artifacts.thumbnails import read_thumbnails, write_thumbnails
+from sag_vicreg.artifacts.thumbnails import read_pictures, read_thumbnails, write_thumbnails
 
 __all__ = [
     "SUFFIXES",
@@ -74,6 +74,7 @@ __all__ = [
     "read_embeddings",
     "read_metadata",
     "read_metrics",
+    "read_pictures",
     "read_result",
     "read_results",
     "read_scores",

@@ -109,11 +109,13 @@ class Run:
         seed: int = 0,
     ) -> Path:
         """Name the file of these images' embeddings, for people: the file itself says more."""
-        parts = [dataset.replace("/", "-").replace(":", "-"), split, classes.replace("/", "-")]
+        parts = [dataset, split, classes]
         for place, part in enumerate(parts):
-            if len(part.encode()) > _LONGEST_NAME:
-                digest = hashlib.sha256(part.encode()).hexdigest()[:12]
-                parts[place] = f"{part[:20]}-{digest}"
+            flat = part.replace("/", "-").replace(":", "-")
+            # Where a name is cut, or a hyphen may have been another sign, a digest tells it apart.
+            if len(flat.encode()) > _LONGEST_NAME or (flat != part and "-" in part):
+                flat = f"{flat[:20]}-{hashlib.sha256(part.encode()).hexdigest()[:12]}"
+            parts[place] = flat
         if max_images is not None:
             parts.append(str(max_images))
         if seed:

@@ -256,7 +256,7 @@ def _atlas(points: Points, rows: NDArray[np.intp]) -> Atlas | None:
         return None
     thumbnails = {
         identity: image
-        for path in points.thumbnails
-        for identity, image in read_thumbnails(path).items()
+        for path, dataset in points.thumbnails
+        for identity, image in read_thumbnails(path, dataset=dataset).items()
     }
     return build_atlas(thumbnails, [points.ids[row] for row in rows])

@@ -53,8 +53,8 @@ class Points:
     levels: tuple[Level, ...]
     left_out: int
     """Rows of all models whose id not every model has."""
-    thumbnails: tuple[Path, ...] = ()
-    """Thumbnail files beside the embeddings."""
+    thumbnails: tuple[tuple[Path, str | None], ...] = ()
+    """Thumbnail files beside the embeddings, and the dataset whose images these are."""
     texts: tuple[str, ...] | None = None
     """What each row is, in words."""
     by_position: bool = False
@@ -143,7 +143,10 @@ def gather_points(
     if not shown:
         return None
     files = _choose_files(shown, which)
-    beside = dict.fromkeys(file.path.with_name(THUMBNAILS) for file in files)
+    beside = {
+        file.path.with_name(THUMBNAILS): None if file.contents is None else file.contents.dataset
+        for file in files
+    }
     return points_of(
         shown,
         [
@@ -153,7 +156,7 @@ def gather_points(
         hierarchy=hierarchy,
         how=how,
         held_out=_is_test(files[0]),
-        thumbnails=tuple(path for path in beside if path.is_file()),
+        thumbnails=tuple((path, of) for path, of in beside.items() if path.is_file()),
     )
 
 
@@ -164,7 +167,7 @@ def points_of(
     hierarchy: str | None = None,
     how: str = "exact",
     held_out: bool = False,
-    thumbnails: tuple[Path, ...] = (),
+    thumbnails: tuple[tuple[Path, str | None], ...] = (),
     drawn_from: int | None = None,
 ) -> Points:
     """Join what each model embeds, and find classes and levels."""

@@ -15,7 +15,7 @@ from sag_vicreg.artifacts import (
     Embeddings,
     Run,
     check_embeddings_path,
-    read_thumbnails,
+    read_pictures,
     write_embeddings,
     write_thumbnails,
 )
@@ -178,10 +178,11 @@ def add_thumbnails(path: Path, images: ImageDataset) -> None:
 
     All of them anew: an id such as ``cat/1.png`` may have stood for another picture before.
     """
-    known = read_thumbnails(path) if path.exists() else {}
+    known = read_pictures(path) if path.exists() else {}
     for index, name in enumerate(track(images.ids, "thumbnails")):
-        known[name] = _webp(images.batch([index])[0])
-    write_thumbnails(path, list(known), list(known.values()))
+        known[images.name, name] = _webp(images.batch([index])[0])
+    datasets, ids = zip(*known, strict=True)
+    write_thumbnails(path, ids, list(known.values()), datasets=datasets)
 
 
 def _webp(image: torch.Tensor) -> bytes:
