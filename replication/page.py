@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from replication.comparisons import Comparison, comparisons
 from replication.findings import (
+    ROWS,
     Results,
     measures_table,
     stage_tables,
@@ -123,7 +124,7 @@ def _levels(results: Results) -> list[str]:
         # The numbers behind figure 4b are ten columns wide: the figure is enough.
         *_markdown(table for table in stage_tables("levels", results) if table.name != "fig4b"),
     ]
-    if finished(by_level(tuned, "rand"), results):
+    if finished(by_level(tuned, "rand", methods=ROWS), results):
         blocks += [_image("rand-levels"), _image("rand-clusters")]
     return blocks
 
@@ -203,7 +204,7 @@ def _figures(results: Results) -> dict[str, Figure]:
         every = trend_differences(tuned, results)
         differences = {score: by for score, by in every.items() if any(by.values())}
         figures["trend"] = draw_trend(differences, ylabel="literal SAG-VICReg minus VICReg")
-    rand = finished(by_level(tuned, "rand"), results)
+    rand = finished(by_level(tuned, "rand", methods=ROWS), results)
     if rand:
         figures["rand-levels"] = draw_rand_levels(rand)
         figures["rand-clusters"] = draw_rand_clusters(rand)
