@@ -1,7 +1,6 @@
 """What comes out: a backbone plain timm loads, and embeddings with ids and labels."""
 
 import hashlib
-import io
 import json
 import shutil
 import subprocess
@@ -12,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 from safetensors.torch import load_file, save_file
 from torch import nn
 from typer.testing import CliRunner
@@ -112,43 +110,6 @@ def test_other_images_go_to_another_file_and_the_split_is_the_runs_own(
     from_python = embed(run.folder, dataset="shapes", max_images=48)
     assert from_python.ids is not None
     assert from_python.ids.tolist() == images.ids
-
-
-def test_thumbnails_follow_images_that_change_under_their_name(
-    finished: Run, tmp_path: Path
-) -> None:
-    out = tmp_path / "e.parquet"
-    for colour in ("red", "blue"):
-        for name in ("a", "b"):
-            path = tmp_path / "pictures" / name / "1.png"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            Image.new("RGB", (32, 32), colour).save(path)
-        embed(finished.folder, dataset=f"folder:{tmp_path / 'pictures'}", split="all", out=out)
-    for data in read_thumbnails(tmp_path / "thumbnails.parquet").values():
-        red, _, blue = Image.open(io.BytesIO(data)).convert("RGB").getpixel((16, 16))
-        assert (red < 50, blue > 200) == (True, True)
-
-
-def test_pictures_of_two_datasets_keep_apart_though_their_ids_are_alike(
-    finished: Run, tmp_path: Path
-) -> None:
-    names = {}
-    for colour in ("red", "blue"):
-        path = tmp_path / colour / "a" / "1.png"
-        path.parent.mkdir(parents=True)
-        Image.new("RGB", (32, 32), colour).save(path)
-        names[colour] = f"folder:{tmp_path / colour}"
-        embed(
-            finished.folder,
-            dataset=names[colour],
-            split="all",
-            out=tmp_path / f"{colour}.parquet",
-        )
-    for place, name in enumerate(("red", "blue")):
-        (data,) = read_thumbnails(tmp_path / "thumbnails.parquet", dataset=names[name]).values()
-        pixel = Image.open(io.BytesIO(data)).convert("RGB").getpixel((16, 16))
-        assert pixel[2 * place] > 200, name
-        assert pixel[2 - 2 * place] < 50, name
 
 
 def test_a_norm_beside_the_classifier_is_kept(tmp_path: Path) -> None:
