@@ -1,4 +1,4 @@
-"""``python -m replication stages`` and ``python -m replication study``."""
+"""``python -m replication stages``, ``study`` and ``ceiling``."""
 
 import argparse
 import sys
@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from replication.contenders import SCREENED, SEEDS, TRAINABLE
+from replication.oracle import ROWS
 from replication.page import read_page
 from replication.places import RESULTS, Places
 from replication.replicate import replicate, stage_target
@@ -37,10 +38,11 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_stages(commands.add_parser("stages", help="tables, trend and ablation, stage by stage"))
     _add_study(commands.add_parser("study", help="readings of the walk against VICReg"))
+    _add_ceiling(commands.add_parser("ceiling", help="partners that the labels choose"))
     return parser
 
 
-def _add_common(parser: argparse.ArgumentParser, *, out: str) -> None:
+def _add_places(parser: argparse.ArgumentParser, *, out: str) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path(out), help="folder of models and results; reused"
     )
@@ -50,11 +52,15 @@ def _add_common(parser: argparse.ArgumentParser, *, out: str) -> None:
         default=RESULTS,
         help=f"folder of published results, which count as done (default: {RESULTS})",
     )
-    parser.add_argument("--jobs", type=_count, default=1, help="tasks at once")
-    parser.add_argument("--no-run", action="store_true", help="train nothing, print what there is")
     parser.add_argument(
         "--publish", action="store_true", help="copy results and embeddings, rewrite the page"
     )
+
+
+def _add_common(parser: argparse.ArgumentParser, *, out: str) -> None:
+    _add_places(parser, out=out)
+    parser.add_argument("--jobs", type=_count, default=1, help="tasks at once")
+    parser.add_argument("--no-run", action="store_true", help="train nothing, print what there is")
 
 
 def _count(text: str) -> int:
@@ -87,13 +93,24 @@ def _add_study(parser: argparse.ArgumentParser) -> None:
         help=f"of {', '.join(TRAINABLE)}; all that are screened by default",
     )
     _add_common(parser, out="study")
-    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
-    parser.add_argument("--steps", type=int, default=STEPS)
+    _add_length(parser)
     parser.add_argument("--test", action="store_true", help="score test images too")
     parser.add_argument(
         "--references", action="store_true", help="measure the points that need no training"
     )
     parser.set_defaults(command=_study)
+
+
+def _add_ceiling(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("rows", nargs="*", help=f"of {', '.join(ROWS)}; all by default")
+    _add_places(parser, out="study")
+    _add_length(parser)
+    parser.set_defaults(command=_ceiling)
+
+
+def _add_length(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
+    parser.add_argument("--steps", type=int, default=STEPS)
 
 
 def _campaign(given: argparse.Namespace, workers: WorkerPool, style: str = "markdown") -> Campaign:
@@ -120,9 +137,7 @@ def _study(given: argparse.Namespace) -> bool:
     names = given.contenders or [name for name in SCREENED if name in TRAINABLE]
     for name in names:
         check_name("contender", name, TRAINABLE)
-    study = Study(_campaign(given, WorkerPool(given.jobs)), Places(given.published))
-    if given.publish:
-        read_page(study.places.page("study"), BEGIN)
+    study = _open_study(given, WorkerPool(given.jobs))
     if given.no_run:
         study.complete()
     else:
@@ -135,3 +150,22 @@ def _study(given: argparse.Namespace) -> bool:
         study.publish()
     print(study.tabulate())
     return True
+
+
+def _ceiling(given: argparse.Namespace) -> bool:
+    names = given.rows or list(ROWS)
+    for name in names:
+        check_name("row", name, ROWS)
+    study = _open_study(given, WorkerPool())
+    study.train_on_classes(names, seeds=given.seeds, steps=given.steps)
+    if given.publish:
+        study.publish()
+    print("\n\n".join(study.ceiling()))
+    return True
+
+
+def _open_study(given: argparse.Namespace, workers: WorkerPool) -> Study:
+    study = Study(_campaign(given, workers), Places(given.published))
+    if given.publish:
+        read_page(study.places.page("study"), BEGIN)
+    return study

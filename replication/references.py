@@ -1,10 +1,10 @@
-"""Points that cost no training, for the picture of structure against k-NN.
+"""Reference points, measured as the screening measures, and those of them that cost no training.
 
-Blurring raises structure scores. How much it does is what these points show: VICReg's own
-embeddings cut to fewer principal components, a backbone never trained, and the mean colour.
+Blurring raises structure scores. How much it does is what the latter show: VICReg's own embeddings
+cut to fewer principal components, a backbone never trained, and the mean colour.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -37,14 +37,15 @@ if TYPE_CHECKING:
 COMPONENTS = (2, 4, 8, 16, 32, 64, 128)
 # Images of the pool, and of the forest.
 SIZES = (OPTIONS["selection"]["max_images"], PUBLISHED_IMAGES)
-PCA, UNTRAINED, COLOUR = "pca", "untrained", "colour"
+PCA, UNTRAINED, COLOUR = COSTLESS = ("pca", "untrained", "colour")
 
 
 @dataclass(frozen=True)
 class ReferencePoint:
     """k-NN in percent, mean of the two sets, and forest similarity between them.
 
-    ``detail`` is the number of components, or which weights or pixels; ``seed`` that of the models.
+    ``detail`` is the number of components, of steps, or which weights or pixels; ``seed`` that of
+    the models.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -124,29 +125,33 @@ def measure(kind: str, detail: str, seed: int, first: Sets, second: Sets) -> Ref
     )
 
 
-def complete_points(
-    path: Path, store: Store, results: Mapping[str, Result], note: Callable[[str], None]
-) -> None:
-    """Measure the points that the file lacks, as far as models and images are at hand."""
-    known = {point.place: point for point in read_points(path)}
+Wanted = tuple[str, str, int, Callable[[], Sequence[Sets]]]
+"""Kind, detail and seed of a point, and what makes the two sets it is measured on."""
 
-    def add(kind: str, detail: str, seed: int, sets: Callable[[], Sequence[Sets]]) -> None:
+
+def complete_points(path: Path, wanted: Iterable[Wanted], note: Callable[[str], None]) -> None:
+    """Measure the points that the file lacks, one after the other, each written at once."""
+    known = {point.place: point for point in read_points(path)}
+    for kind, detail, seed, sets in wanted:
         if (kind, detail, seed) not in known:
             known[kind, detail, seed] = measure(kind, detail, seed, *sets())
             write_json(path, [asdict(point) for point in known.values()])
             note(f"done: {kind} {detail}, seed {seed}")
 
+
+def costless_points(store: Store, results: Mapping[str, Result]) -> Iterator[Wanted]:
+    """Want the points that cost no training, as far as models and images are at hand."""
     plans = {seed: plan(BASELINE, seed, results) for seed in SEEDS}
     for seed, planned in plans.items():
         if all(store.is_trained(recipe) for recipe in planned.recipes):
             models = cache(partial(_trained, planned.recipes, store))
             for components in COMPONENTS:
-                add(PCA, str(components), seed, partial(_truncated, models, components))
+                yield PCA, str(components), seed, partial(_truncated, models, components)
     first, other = (planned.recipes[0] for planned in plans.values())
     # The two models of a seed begin with the same weights.
-    add(UNTRAINED, "the same weights", SEEDS[0], lambda: [untrained(first)] * 2)
-    add(UNTRAINED, "other weights", SEEDS[0], lambda: [untrained(first), untrained(other)])
-    add(COLOUR, "mean of the image", 0, lambda: [mean_colours()] * 2)
+    yield UNTRAINED, "the same weights", SEEDS[0], lambda: [untrained(first)] * 2
+    yield UNTRAINED, "other weights", SEEDS[0], lambda: [untrained(first), untrained(other)]
+    yield COLOUR, "mean of the image", 0, lambda: [mean_colours()] * 2
 
 
 def _truncated(models: Callable[[], Sequence[Sets]], components: int) -> list[Sets]:
@@ -166,7 +171,7 @@ def untrained(recipe: Recipe, images: ImageSet = SELECTION_IMAGES) -> Sets:
     from sag_vicreg.training.run import untrained_method
 
     encoder = Encoder(untrained_method(recipe).backbone, recipe.dataset.image_size)
-    return _embedded(encoder.embed, images)
+    return embedded_by(encoder.embed, images)
 
 
 def mean_colours(images: ImageSet = SELECTION_IMAGES) -> Sets:
@@ -177,10 +182,13 @@ def mean_colours(images: ImageSet = SELECTION_IMAGES) -> Sets:
         pixels = normalize(dataset.batch(range(len(dataset))))
         return np.asarray(pixels.mean(dim=(2, 3)), dtype=np.float32)
 
-    return _embedded(embed, images)
+    return embedded_by(embed, images)
 
 
-def _embedded(embed: "Callable[[ImageDataset], NDArray[np.float32]]", images: ImageSet) -> Sets:
+def embedded_by(
+    embed: "Callable[[ImageDataset], NDArray[np.float32]]", images: ImageSet = SELECTION_IMAGES
+) -> Sets:
+    """Embed the images that are measured."""
     from sag_vicreg.data import load_dataset
 
     found = []

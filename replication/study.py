@@ -8,9 +8,10 @@ from contextlib import suppress
 
 from replication import stages
 from replication.contenders import SCREENED, SEEDS, TRAINABLE, plan, trials
+from replication.oracle import class_pair_points, class_pair_tables
 from replication.places import Places
 from replication.publishing import publish_embeddings, publish_results
-from replication.references import complete_points, read_points
+from replication.references import complete_points, costless_points, read_points
 from replication.study_page import generated_part, update_study_page
 from sag_vicreg.artifacts import Result, read_results
 from sag_vicreg.errors import InputError
@@ -52,11 +53,23 @@ class Study:
 
     def measure_references(self) -> None:
         """Measure the points of the picture that cost no training."""
-        complete_points(self.places.points, self.store, self.store.results(), self.campaign.echo)
+        wanted = costless_points(self.store, self.store.results())
+        complete_points(self.places.points, wanted, self.campaign.echo)
+
+    def train_on_classes(self, names: Sequence[str], *, seeds: Sequence[int], steps: int) -> None:
+        """Train and measure what pairs by label, seed by seed."""
+        wanted = class_pair_points(
+            names, self.store, self.store.results(), seeds=seeds, steps=steps
+        )
+        complete_points(self.places.points, wanted, self.campaign.echo)
 
     def tabulate(self) -> str:
         """Write what is finished, as Markdown."""
         return generated_part(self.store.results(), read_points(self.places.points))
+
+    def ceiling(self) -> list[str]:
+        """Write what is finished of the pairs by label, as Markdown, a table per length."""
+        return class_pair_tables(read_points(self.places.points), self.store.results())
 
     def publish(self) -> None:
         """Copy what the study's folder holds to where it is published, and rewrite the page."""

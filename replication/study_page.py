@@ -20,8 +20,9 @@ from replication.confirmation import (
 from replication.contenders import CONTENDERS, TRAINABLE
 from replication.curve import Curve, gain, vicreg_curves
 from replication.findings import PAPERS_SCORES
+from replication.oracle import class_pair_tables
 from replication.page import FOLDER, read_page, write_page
-from replication.references import PCA, ReferencePoint
+from replication.references import COSTLESS, PCA, ReferencePoint
 from replication.screening import (
     ROUNDS,
     TOLERANCE,
@@ -61,7 +62,9 @@ def generated_part(results: Results, references: Sequence[ReferencePoint]) -> st
         "### Structure against k-NN",
         f"![Forest similarity against k-NN accuracy]({FOLDER}/{FIGURE}.png)",
         _curve_table(curves),
-        _reference_table(references),
+        _reference_table([point for point in references if point.kind in COSTLESS]),
+        "### Partners that the labels choose",
+        *class_pair_tables(references, results),
         "### Confirmation",
         *_confirmation(results),
     ]
@@ -298,7 +301,7 @@ def draw(results: Results, references: Iterable[ReferencePoint]) -> Figure:
     single: Named = [
         (reference_label(point), (point.knn, point.forest), ())
         for point in references
-        if point.kind != PCA
+        if point.kind in COSTLESS and point.kind != PCA
     ]
     return draw_structure_against_knn(
         *(curves, methods, single),

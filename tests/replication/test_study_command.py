@@ -152,7 +152,8 @@ def test_only_missing_points_are_measured(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(references, "mean_colours", sets)
     path = tmp_path / "points.json"
     for _ in range(2):
-        references.complete_points(path, store, results, lambda line: None)
+        wanted = references.costless_points(store, results)
+        references.complete_points(path, wanted, lambda line: None)
     # Seed 11 has no models, and what is there is not measured twice.
     expected = [("pca", str(n), 10) for n in references.COMPONENTS]
     expected += [("untrained", "the same weights", 10), ("untrained", "other weights", 10)]
