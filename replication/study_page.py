@@ -63,8 +63,7 @@ def generated_part(results: Results, references: Sequence[ReferencePoint]) -> st
         f"![Forest similarity against k-NN accuracy]({FOLDER}/{FIGURE}.png)",
         _curve_table(curves),
         _reference_table([point for point in references if point.kind in COSTLESS]),
-        "### Partners that the labels choose",
-        *class_pair_tables(references, results),
+        *_ceiling(references, results),
         "### Confirmation",
         *_confirmation(results),
     ]
@@ -186,6 +185,11 @@ def reference_label(point: ReferencePoint) -> str:
     if point.kind == "untrained":
         return f"untrained backbone, {point.detail}"
     return "mean colour"
+
+
+def _ceiling(references: Sequence[ReferencePoint], results: Results) -> list[str]:
+    tables = class_pair_tables(references, results)
+    return ["### Partners that the labels choose", *tables] if tables else []
 
 
 def _confirmation(results: Results) -> list[str]:
