@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from replication.contenders import CONTENDERS, plan
+from replication.contenders import CONTENDERS
 from replication.findings import PAPERS_SCORES
-from replication.screening import BASELINE, TOLERANCE, Results
+from replication.measured import Results, measured
+from replication.screening import BASELINE, TOLERANCE
 from sag_vicreg.artifacts import Result
 from sag_vicreg.errors import InputError
 from sag_vicreg.reproduce import DECLARATIONS
@@ -65,15 +66,15 @@ class Difference:
 def scores_on_test(name: str, seed: int, steps: int, results: Results) -> dict[str, float]:
     """Read what is finished of a contender's scores on test images, by the keys of `SCORES`."""
     try:
-        planned = plan(name, seed, results, steps=steps)
+        mine = measured(name, seed, results, steps=steps)
     except InputError:
         return {}
     found: dict[str, float] = {}
-    structure = _ended_well(results.get(planned.test.key))
+    structure = _ended_well(mine.test)
     if structure is not None:
         found = {key: structure.half_samples[key].mean for key in PAPERS_SCORES}
         found |= {k: v for k, v in structure.scores.items() if k == FOREST}
-    levels = [_ended_well(results.get(each.key)) for each in planned.levels]
+    levels = [_ended_well(result) for result in mine.levels]
     seen = [result.scores for result in levels if result is not None]
     if len(seen) == len(levels):
         found |= {key: 100 * fmean(each[key] for each in seen) for key in ACCURACIES}

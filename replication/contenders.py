@@ -40,20 +40,14 @@ PULL = 10
 _OWN_VIEW = ("method.around=own_view", "method.scale_over=neighbors", "method.walk_after=0")
 
 
-def _walking(*overrides: str, pull: float) -> tuple[str, ...]:
-    """Set the invariance weight with which the walk around the own view has this pull."""
-    return (*_OWN_VIEW, *overrides, f"method.invariance_weight={pull / MEAN_WEIGHT:.4g}")
-
-
 @dataclass(frozen=True)
 class Contender:
     """One row of the study: a packaged recipe, what is changed in it, and what it is there for.
 
     A ``candidate`` can be chosen; a ``control`` has to be beaten, as the ``baseline`` has to be; a
     point of VICReg's own ``curve`` is trained at VICReg's learning rate, without a search of its
-    own. A row that was ``screened`` and rejected has left the package with its options: what
-    remains are the addresses of its results by seed, structure first, then either model's
-    selection.
+    own. A ``rejected`` row has left the package with its options: what remains are its results,
+    found by what their recipes say of the options that are gone (:mod:`replication.measured`).
     """
 
     title: str
@@ -61,56 +55,45 @@ class Contender:
     overrides: tuple[str, ...] = ()
     role: Literal["baseline", "candidate", "control", "literal", "curve"] = "candidate"
     round: Literal[1, 2] = 1
-    screened: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-
-
-def _rejected(
-    title: str, *keys: str, role: Literal["candidate", "control"] = "candidate"
-) -> Contender:
-    screened = dict(zip(SEEDS, (tuple(each.split()) for each in keys), strict=True))
-    return Contender(title, "sag-vicreg-literal", role=role, screened=screened)
+    rejected: Mapping[str, object] = field(default_factory=dict)
 
 
 # In the order in which results are wanted.
 CONTENDERS = {
     "vicreg": Contender("VICReg", "vicreg", role="baseline"),
     "own-view": Contender("around the own view", "sag-vicreg-literal", _OWN_VIEW),
-    "crossed": _rejected(
-        "crossed",
-        "4a2fbce748a5debd 286bfaf853180aa8 d92a9a3128d46785",
-        "724d29b1fe799559 f575fc123df82c5a ce95652b315f498a",
-    ),
+    "crossed": Contender("crossed", "sag-vicreg-literal", rejected={"crossed": True}),
     "scaled": Contender(
         "control: VICReg, invariance scaled",
         "vicreg",
         (f"method.invariance_weight={25 * MEAN_WEIGHT:g}",),
         role="control",
     ),
-    "random": _rejected(
+    "random": Contender(
         "control: random partners",
-        "286595a649fd137d 3bf521d7ae9403ad dc5c26a2b62d8216",
-        "c9311599f7c726f9 c310b0f376ce5343 ebcdc7f6c31fefb7",
+        "sag-vicreg-literal",
         role="control",
+        rejected={"partners": "random", "walk_share": 0.286, "partner_weight": 0.169},
     ),
-    "crossed-half": _rejected(
+    "crossed-half": Contender(
         "crossed, half of the rows",
-        "db726428ddbbbcc8 18683b0ac7885689 ac7c459d42d076e1",
-        "5b3f02894fd88905 de2129e577067777 d6e70a075afdfab2",
+        "sag-vicreg-literal",
+        rejected={"crossed": True, "walk_share": 0.5},
     ),
-    "crossed-representation": _rejected(
+    "crossed-representation": Contender(
         "crossed, neighbours in the representation",
-        "666915bcabf5ae27 f380724686361f07 193693fd6333e26b",
-        "50a4d5bc6e354df1 8d0e690c6bc3da41 b97f23930253bb48",
+        "sag-vicreg-literal",
+        rejected={"crossed": True, "neighbors_in": "representation"},
     ),
-    "stay-home": _rejected(
+    "stay-home": Contender(
         "stays home unless the own view is nearest",
-        "f2fc908919270a7d 1990fadc439fbfa6 581272a9e485cd6d",
-        "262f9a58a6c5411c 72eefe40b78cd18a 6debb4b2c7b297e1",
+        "sag-vicreg-literal",
+        rejected={"stay_home": True},
     ),
     "memory": Contender(
         "around the own view, memory of 4,000",
         "sag-vicreg-literal",
-        (*_OWN_VIEW, "method.memory=4000"),
+        rejected={"memory": 4000},
     ),
     "literal": Contender("the literal reading", "sag-vicreg-literal", role="literal"),
     "vicreg-10": Contender(
@@ -121,13 +104,16 @@ CONTENDERS = {
         role="baseline",
     ),
     "own-view-10": Contender(
-        f"around the own view, pull of {PULL}", "sag-vicreg-literal", _walking(pull=PULL), round=2
+        f"around the own view, pull of {PULL}",
+        "sag-vicreg-literal",
+        (*_OWN_VIEW, f"method.invariance_weight={PULL / MEAN_WEIGHT:.4g}"),
+        round=2,
     ),
     "memory-10": Contender(
         f"memory of 4,000, pull of {PULL}",
         "sag-vicreg-literal",
-        _walking("method.memory=4000", pull=PULL),
         round=2,
+        rejected={"memory": 4000, "invariance_weight": 13.12},
     ),
     **{
         f"invariance-{weight:g}": Contender(
@@ -140,7 +126,7 @@ CONTENDERS = {
     },
 }
 SCREENED = [n for n, c in CONTENDERS.items() if c.role in ("baseline", "candidate", "control")]
-TRAINABLE = [n for n, c in CONTENDERS.items() if not c.screened]
+TRAINABLE = [n for n, c in CONTENDERS.items() if not c.rejected]
 
 
 @dataclass(frozen=True)
@@ -183,15 +169,6 @@ def trials(name: str) -> list[Evaluation]:
     contender = _trainable(name)
     overrides = () if contender.role == "curve" else contender.overrides
     return search_evaluations(DATASET, [contender.method], overrides)
-
-
-def screened_keys(
-    name: str, seed: int, results: Mapping[str, Result], *, steps: int = STEPS
-) -> tuple[str, ...]:
-    """Return the addresses of what screening needs: structure, then either model's selection."""
-    if CONTENDERS[name].screened and steps == STEPS:
-        return CONTENDERS[name].screened[seed]
-    return tuple(each.key for each in plan(name, seed, results, steps=steps).evaluations())
 
 
 def plan(name: str, seed: int, results: Mapping[str, Result], *, steps: int = STEPS) -> Plan:
@@ -238,6 +215,6 @@ def plan(name: str, seed: int, results: Mapping[str, Result], *, steps: int = ST
 
 
 def _trainable(name: str) -> Contender:
-    if CONTENDERS[name].screened:
-        raise InputError(f"{name} was rejected by the screening and cannot be trained any more")
+    if CONTENDERS[name].rejected:
+        raise InputError(f"{name} was rejected by the study and cannot be trained any more")
     return CONTENDERS[name]

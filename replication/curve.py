@@ -6,10 +6,10 @@ from itertools import pairwise
 from statistics import fmean
 
 from replication.contenders import CONTENDERS, SEEDS
+from replication.measured import Results
 from replication.references import PCA, ReferencePoint
 from replication.screening import (
     BASELINE,
-    Results,
     Standing,
     standing,
 )

@@ -11,8 +11,9 @@ from functools import partial
 from statistics import fmean
 
 from replication.contenders import CONTENDERS, plan
+from replication.measured import Results
 from replication.references import ReferencePoint, Sets, Wanted, embedded_by
-from replication.screening import Results, Standing, standing
+from replication.screening import Standing, standing
 from sag_vicreg.reproduce import Store
 
 

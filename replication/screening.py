@@ -8,15 +8,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from replication.contenders import CONTENDERS, SCREENED, SEEDS, Contender, screened_keys
+from replication.contenders import CONTENDERS, SCREENED, SEEDS, Contender
 from replication.findings import PAPERS_SCORES
+from replication.measured import Results, measured
 from replication.stages import STEPS
-from sag_vicreg.artifacts import Result
 from sag_vicreg.errors import InputError
 from sag_vicreg.reproduce import CRITERION
 from sag_vicreg.scores import FOREST
 
-Results = Mapping[str, Result]
 BASELINE = "vicreg"
 ROUNDS = (1, 2)
 TOLERANCE = 1.0
@@ -83,10 +82,10 @@ def seed_scores(
 ) -> SeedScores | Missing:
     """Read one seed of a contender, or say what is missing of it."""
     try:
-        keys = screened_keys(name, seed, results, steps=steps)
+        mine = measured(name, seed, results, steps=steps)
     except InputError:
         return Missing("learning-rate search")
-    found = [results.get(key) for key in keys]
+    found = [mine.structure, *mine.selection]
     done = [result for result in found if result is not None]
     failure = next((result.failure for result in done if result.failure), None)
     if failure is not None:

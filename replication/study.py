@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from replication import stages
 from replication.contenders import SCREENED, SEEDS, TRAINABLE, plan, trials
+from replication.measured import is_rejected
 from replication.oracle import class_pair_points, class_pair_tables
 from replication.places import Places
 from replication.publishing import publish_embeddings, publish_results
@@ -48,7 +49,7 @@ class Study:
     def complete(self) -> None:
         """Add forests to results that were made without, wherever embeddings are at hand."""
         mine = read_results([self.store.results_folder]).values()
-        evaluations = [evaluation_of(result) for result in mine]
+        evaluations = [evaluation_of(result) for result in mine if not is_rejected(result)]
         complete_forests(evaluations, self.store, self.campaign.echo)
 
     def measure_references(self) -> None:
@@ -98,4 +99,5 @@ def embedded(results: Mapping[str, Result]) -> list[Result]:
         for result in results.values()
         if result.images["split"] == "test" and result.seed in stages.SEEDS
     ]
-    return [r for r in found if r.kind == "structure" and r.failure is None]
+    kept = [result for result in found if not is_rejected(result)]
+    return [r for r in kept if r.kind == "structure" and r.failure is None]

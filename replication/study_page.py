@@ -17,16 +17,16 @@ from replication.confirmation import (
     goal_states,
     scores_on_test,
 )
-from replication.contenders import CONTENDERS, TRAINABLE
+from replication.contenders import CONTENDERS
 from replication.curve import Curve, gain, vicreg_curves
 from replication.findings import PAPERS_SCORES
+from replication.measured import Results
 from replication.oracle import class_pair_tables
 from replication.page import FOLDER, read_page, write_page
 from replication.references import COSTLESS, PCA, ReferencePoint
 from replication.screening import (
     ROUNDS,
     TOLERANCE,
-    Results,
     Standing,
     Verdict,
     apply_rule,
@@ -203,7 +203,7 @@ def _confirmation(results: Results) -> list[str]:
         scored = {
             name: {seed: scores_on_test(name, seed, steps, results) for seed in seeds}
             for name, contender in CONTENDERS.items()
-            if contender.role != "curve" and not contender.screened
+            if contender.role != "curve"
         }
         finished = {name: by_seed for name, by_seed in scored.items() if any(by_seed.values())}
         if not finished:
@@ -300,7 +300,9 @@ def draw(results: Results, references: Iterable[ReferencePoint]) -> Figure:
         if row.name in _STYLES
     }
     rejected: Named = [
-        (row.contender.title, (row.knn, row.forest), ()) for row in rows if row.contender.screened
+        (row.contender.title, (row.knn, row.forest), ())
+        for row in rows
+        if row.contender.rejected and row.name not in _STYLES
     ]
     single: Named = [
         (reference_label(point), (point.knn, point.forest), ())
@@ -319,7 +321,6 @@ def _by_length(row: Standing, results: Results) -> dict[int, Standing]:
     longer = {
         steps: standing(row.name, results, seeds=seeds, steps=steps)
         for steps, seeds in LENGTHS.items()
-        if row.name in TRAINABLE
     }
     return {STEPS: row} | {steps: each for steps, each in longer.items() if each.seeds}
 

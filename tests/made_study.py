@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from made_results import FIVE, result_of
 from replication.contenders import CONTENDERS, plan, trials
 from sag_vicreg.artifacts import Result
-from sag_vicreg.recipes.method_sections import WalkSettings
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,7 @@ class Scores:
 
 def finish_search(name: str, results: dict[str, Result]) -> None:
     """Finish a contender's learning-rate search, of a rejected row VICReg's; 1.3 wins."""
-    name = "vicreg" if CONTENDERS[name].screened else name
+    name = "vicreg" if CONTENDERS[name].rejected else name
     for trial in trials(name):
         won = trial.recipes[0].optimizer.base_lr == 1.3
         results[trial.key] = result_of(trial, {"knn.level4": 0.3 if won else 0.2})
@@ -34,12 +33,10 @@ def finish(
     test: bool = False,
 ) -> None:
     """Finish one seed of a contender; a text is why its training stopped itself."""
-    # Of a rejected row nothing can be planned: its results are VICReg's at other addresses.
-    rejected = CONTENDERS[name].screened
-    planned = plan("vicreg" if rejected else name, seed, results, steps=steps)
-    evaluations = planned.evaluations(test=test)
-    keys = rejected.get(seed) or [each.key for each in evaluations]
-    for key, each in zip(keys, evaluations, strict=True):
+    # Of a rejected row nothing can be planned: its results are VICReg's with other recipes.
+    contender = CONTENDERS[name]
+    planned = plan("vicreg" if contender.rejected else name, seed, results, steps=steps)
+    for each in planned.evaluations(test=test):
         if isinstance(scores, str):
             made = result_of(each, {}, failure=scores)
         elif each.kind == "structure":
@@ -51,13 +48,7 @@ def finish(
             accuracy = scores.knn / 100
             by_level = {f"{m}.level{i}": accuracy for m in ("knn", "probe") for i in (1, 2, 3, 4)}
             made = result_of(each, by_level)
-        results[key] = replace(made, key=key)
-
-
-def takes_a_rejected_reading(result: Result) -> bool:
-    """The package cannot build its recipe any more."""
-    return any(
-        model["method"].get(key, plain) != plain
-        for model in result.models
-        for key, plain in WalkSettings.rejected.items()
-    )
+        if contender.rejected:
+            models = [m | {"method": m["method"] | contender.rejected} for m in made.models]
+            made = replace(made, key=f"{name} {made.key}", method=contender.method, models=models)
+        results[made.key] = made

@@ -12,5 +12,4 @@ class WalkOptions(TypedDict, total=False):
     percentile: float
     scale_over: ScaleOver
     around: Around
-    memory: int
     walk_after: float

@@ -22,7 +22,6 @@ LOSSES = {
     "vicreg": VICRegLoss,
     "sag-vicreg": SAGVICRegLoss,
     "literal": lambda: SAGVICRegLoss(around="view", scale_over="batch"),
-    "memory": lambda: SAGVICRegLoss(around="own_view", memory=20),
     "nt-xent": lambda: NTXentLoss(pairing=RandomWalkPairing()),
     "barlow-twins": lambda: BarlowTwinsLoss(pairing=RandomWalkPairing()),
 }
@@ -78,8 +77,6 @@ def run(case: Case, network: nn.Module, x: Tensor, x_prime: Tensor, n: int) -> d
     loss: TwoViewLoss = LOSSES[case.loss]()
     # One pass for both views: DistributedDataParallel allows one forward a backward.
     z = network(torch.cat((x, x_prime)).to(case.dtype))
-    if case.loss == "memory":
-        loss(2 * z[: len(x)].detach(), 1 - z[len(x) :].detach(), **case.draw(n))
     terms = loss(z[: len(x)], z[len(x) :], **case.draw(n))
     network.zero_grad()
     terms.total.backward()

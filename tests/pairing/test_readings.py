@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from sag_vicreg.errors import InputError
-from sag_vicreg.losses import SAGVICRegLoss
-from sag_vicreg.pairing import Pairs, RandomWalkPairing, neighbor_affinity
+from sag_vicreg.pairing import RandomWalkPairing, neighbor_affinity
 
 READINGS: list[dict[str, Any]] = [
     *(
@@ -20,8 +19,7 @@ READINGS: list[dict[str, Any]] = [
         for a, s in product(("view", "own_view"), ("batch", "neighbors"))
     ),
     {},
-    {"memory": 30, "around": "own_view", "scale_over": "neighbors"},
-    {"memory": 7, "around": "view", "scale_over": "batch"},
+    {"k": 3, "percentile": 60.0},
 ]
 
 
@@ -38,21 +36,18 @@ def distance(a: np.ndarray, b: np.ndarray) -> float:
 def by_loop(
     z: np.ndarray,
     z_prime: np.ndarray,
-    remembered: np.ndarray,
     uniforms: np.ndarray,
     *,
     k: int = 5,
     percentile: float = 20.0,
     scale_over: str = "neighbors",
     around: str = "own_view",
-    memory: int = 0,
-) -> tuple[list[int], list[float], np.ndarray, np.ndarray]:
+) -> tuple[list[int], list[float]]:
     """`docs/method.md` read aloud, one row at a time."""
-    pool = np.concatenate((z_prime, remembered)) if memory and len(remembered) else z_prime
     indices, weights = [], []
     for i in range(len(z)):
         here = z[i] if around == "view" else z_prime[i]
-        d = np.array([distance(here, other) for other in pool])
+        d = np.array([distance(here, other) for other in z_prime])
         if around == "own_view":
             d[i] = d.min()
         order = np.argsort(d, kind="stable")[:k]
@@ -62,28 +57,23 @@ def by_loop(
         step = int(np.searchsorted(np.cumsum(w / w.sum()), uniforms[i], side="right"))
         indices.append(int(order[step]))
         weights.append(float(w[step]))
-    return indices, weights, pool[indices], z_prime if memory else pool[indices]
+    return indices, weights
 
 
 @pytest.mark.parametrize("reading", READINGS, ids=str)
 def test_three_batches_are_paired_as_the_loop_pairs_them(reading: dict[str, Any]) -> None:
     pairing = RandomWalkPairing(**reading)
     generator = torch.Generator().manual_seed(1)
-    remembered = np.zeros((0, 6))
     left = 0.0
     for seed in range(3):
         z, z_prime = two_views(20, 6, seed)
         uniforms = torch.rand(20, generator=generator, dtype=torch.float64)
         walked = pairing(z, z_prime, uniforms=uniforms)
-        indices, weights, partners, spread = by_loop(
-            z.numpy(), z_prime.numpy(), remembered, uniforms.numpy(), **reading
-        )
+        indices, weights = by_loop(z.numpy(), z_prime.numpy(), uniforms.numpy(), **reading)
         assert walked.indices.tolist() == indices
         np.testing.assert_allclose(walked.weights.numpy(), weights, rtol=1e-7)
         assert np.array_equal(walked.z.numpy(), z.numpy())
-        assert np.array_equal(walked.z_partner.numpy(), partners)
-        assert np.array_equal(walked.z_spread.numpy(), spread)
-        remembered = np.concatenate((z_prime.numpy(), remembered))[: reading.get("memory", 0)]
+        assert np.array_equal(walked.z_partner.numpy(), z_prime.numpy()[indices])
         left += float(walked.nontrivial)
     assert left > 0
 
@@ -120,48 +110,10 @@ def test_around_the_own_view_the_nearest_other_weighs_a_fifth(seed: int, d: int)
     assert round(most, 3) == 0.096
 
 
-def test_no_gradient_flows_into_the_memory_and_none_is_kept() -> None:
-    loss = SAGVICRegLoss(memory=50, around="own_view")
-    z, z_prime = (view.requires_grad_() for view in two_views(12, 4, 0))
-    loss(z, z_prime)
-    assert loss.pairing is not None
-    memory = loss.pairing.memory
-    assert memory is not None
-    assert not memory.rows.requires_grad
-    later, later_prime = (view.requires_grad_() for view in two_views(12, 4, 1))
-    all_remembered = Pairs(torch.arange(12, 24), torch.ones(12))
-    terms = loss(later, later_prime, pairs=all_remembered)
-    (pull,) = torch.autograd.grad(terms.invariance, later_prime, retain_graph=True)
-    assert not pull.any(), "the partners are remembered rows"
-    (spread,) = torch.autograd.grad(terms.total, later_prime)
-    assert spread.abs().sum() > 0, "variance and covariance hold z' apart"
-    assert z_prime.grad is None
-
-
-def test_a_memory_comes_back_as_it_was_and_only_training_fills_it() -> None:
-    pairing = RandomWalkPairing(memory=30)
-    for seed in range(2):
-        pairing(*two_views(20, 6, seed))
-    other = RandomWalkPairing(memory=30)
-    other.load_state_dict(pairing.state_dict())
-    assert other.memory is not None
-    assert pairing.memory is not None
-    assert torch.equal(other.memory.rows, pairing.memory.rows)
-    assert len(other.memory.rows) == 30
-    third = two_views(20, 6, 2)
-    draws = [
-        each(*third, generator=torch.Generator().manual_seed(0)) for each in (pairing, other.eval())
-    ]
-    assert torch.equal(draws[0].indices, draws[1].indices)
-    assert (draws[0].indices >= 20).any()
-    assert not torch.equal(other.memory.rows, pairing.memory.rows)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"walk_after": -0.1}, "walk_after is -0.1: it is a share"),
-        ({"memory": -1}, "memory is -1"),
         ({"around": "other"}, "own_view"),
     ],
 )
@@ -172,7 +124,7 @@ def test_options_out_of_range_are_refused(options: dict[str, Any], message: str)
 
 def test_the_walk_starts_with_training() -> None:
     literal: dict[str, Any] = {"around": "view", "scale_over": "batch"}
-    late = RandomWalkPairing(walk_after=0.2, memory=20, **literal)
+    late = RandomWalkPairing(walk_after=0.2, **literal)
     assert [late.walks_at(progress) for progress in (0.0, 0.19, 0.2, 0.9)] == [False] * 2 + [
         True
     ] * 2
@@ -180,8 +132,6 @@ def test_the_walk_starts_with_training() -> None:
     assert RandomWalkPairing().walks_at(None)
     z, z_prime = two_views(20, 6, 0)
     before = late(z, z_prime, progress=0.1)
-    assert late.memory is not None
-    assert len(late.memory.rows) == 0, "what nobody walks to is not remembered"
     assert before.indices.tolist() == list(range(20))
     assert before.z_partner is z_prime
     uniforms = torch.rand(20, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
@@ -192,10 +142,3 @@ def test_the_walk_starts_with_training() -> None:
     assert after.nontrivial > 0
     with pytest.raises(InputError, match="pass progress"):
         late(z, z_prime)
-
-
-def test_a_memory_has_one_width() -> None:
-    pairing = RandomWalkPairing(memory=10)
-    pairing(*two_views(8, 4, 0))
-    with pytest.raises(InputError, match="8 columns but the memory 4"):
-        pairing(*two_views(8, 8, 0))

@@ -4,8 +4,8 @@ import contextlib
 from pathlib import Path
 
 from made_replication import even_result, search_results
-from made_study import takes_a_rejected_reading
 from replication.contenders import CONTENDERS, TRAINABLE, plan, trials
+from replication.measured import is_rejected
 from replication.stages import ABLATIONS, DEFAULT, METHODS, STAGES, halves, stage_states
 from sag_vicreg.artifacts import Result, read_results
 from sag_vicreg.errors import InputError
@@ -98,7 +98,7 @@ def test_every_published_result_is_found_again() -> None:
     """Its key follows from the recipes it holds: what came later must not change an old address."""
     published = read_results([Path(__file__).parents[2] / "replication/results"])
     assert len(published) >= 70
-    buildable = {k: r for k, r in published.items() if not takes_a_rejected_reading(r)}
+    buildable = {k: r for k, r in published.items() if not is_rejected(r)}
     for key, result in buildable.items():
         # With the forest of today, which is beside the address, and without any.
         for options in (result.options, evaluation_of(result).options):

@@ -122,7 +122,9 @@ def test_unfinished_rows_are_listed_and_the_rule_is_provisional() -> None:
     assert {row.name for row in verdict.unfinished} == set(SCREENING)
     page = generated_part(results, [])
     assert "| around the own view (**unfinished**: seed 11) | 20.50 | 0.800 |" in page
-    assert f"| {MEMORY} (**unfinished**: learning-rate search) | — |" in page
+    scaled = CONTENDERS["scaled"].title
+    assert f"| {scaled} (**unfinished**: learning-rate search) | — |" in page
+    assert f"| {MEMORY} (**unfinished**: seed 10; seed 11) | — |" in page
     assert "Provisional, from seed 10: 0 of 9 rows are finished." in page
     assert "waits for control: VICReg, invariance scaled; control: random partners." in page
 

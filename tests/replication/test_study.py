@@ -6,7 +6,8 @@ import pytest
 
 from made_results import FIVE, result_of
 from replication import contenders
-from replication.contenders import CONTENDERS, SCREENED, TRAINABLE, plan, screened_keys, trials
+from replication.contenders import CONTENDERS, SCREENED, TRAINABLE, plan, trials
+from replication.measured import measured
 from replication.stages import halves
 from replication.study import embedded
 from sag_vicreg.artifacts import Result, read_results
@@ -35,7 +36,7 @@ def test_every_contender_is_another_recipe_with_the_same_budget() -> None:
         assert {t.recipes[0].schedule.steps for t in planned} == {300}
         assert {(t.images.classes, t.images.split) for t in planned} == {("first", "train")}
     keys = [trial.key for planned in every.values() for trial in planned]
-    assert len(set(keys)) == len(keys) == 3 * 7
+    assert len(set(keys)) == len(keys) == 3 * 5
 
 
 def test_the_searches_of_vicreg_and_of_the_literal_reading_are_published() -> None:
@@ -51,9 +52,9 @@ def test_the_searches_of_vicreg_and_of_the_literal_reading_are_published() -> No
 
 
 def test_what_is_screened_are_training_images_of_the_first_half() -> None:
-    with pytest.raises(InputError, match="search of memory is unfinished"):
-        plan("memory", 10, {})
-    planned = plan("memory", 10, searched("memory", 4.0))
+    with pytest.raises(InputError, match="search of own-view is unfinished"):
+        plan("own-view", 10, {})
+    planned = plan("own-view", 10, searched("own-view", 4.0))
     screened = planned.evaluations()
     assert [e.kind for e in screened] == ["structure", "selection", "selection"]
     assert {e.images for e in screened} == {ImageSet("cifar100", "first", "train")}
@@ -62,11 +63,11 @@ def test_what_is_screened_are_training_images_of_the_first_half() -> None:
     assert [e.recipes for e in screened[1:]] == [(first,), (second,)]
     for recipe in (first, second):
         assert (recipe.seed, recipe.schedule.steps, recipe.optimizer.base_lr) == (10, 1000, 4.0)
-        assert (recipe.method.memory, recipe.method.walk_after) == (4000, 0)  # type: ignore[union-attr]
+        assert (recipe.method.around, recipe.method.walk_after) == ("own_view", 0)  # type: ignore[union-attr]
 
 
 def test_what_is_confirmed_are_test_images_by_structure_and_of_the_classes_seen() -> None:
-    planned = plan("memory", 0, searched("memory", 4.0), steps=3000)
+    planned = plan("own-view", 0, searched("own-view", 4.0), steps=3000)
     tables, twenty, *levels = planned.evaluations(test=True)[3:]
     assert (tables.options["half_samples"], twenty.options["half_samples"]) == (10, 20)
     assert tables.images == twenty.images == ImageSet("cifar100", "first", "test")
@@ -78,17 +79,42 @@ def test_a_rejected_row_keeps_its_results_and_is_not_trained_again() -> None:
     published = read_results([PUBLISHED])
     rejected = {name for name in SCREENED if name not in TRAINABLE}
     assert rejected == {
-        "crossed", "random", "crossed-half", "crossed-representation", "stay-home"
-    }  # fmt: skip
+        *("crossed", "random", "crossed-half", "crossed-representation", "stay-home"),
+        *("memory", "memory-10"),
+    }
+    kept = set()
     for name in rejected:
         for seed in contenders.SEEDS:
-            kept = [published[key] for key in screened_keys(name, seed, published)]
-            assert [result.kind for result in kept] == ["structure", "selection", "selection"]
-            assert {(result.seed, result.method) for result in kept} == {
-                (seed, "sag-vicreg-literal")
-            }
-        with pytest.raises(InputError, match="rejected by the screening"):
+            found = measured(name, seed, published)
+            for result, kind in zip(
+                (found.structure, *found.selection),
+                ("structure", "selection", "selection"),
+                strict=True,
+            ):
+                assert result is not None
+                assert (result.kind, result.seed) == (kind, seed)
+                kept.add(result.key)
+        with pytest.raises(InputError, match="rejected by the study"):
             plan(name, 0, published, steps=3000)
+    assert len(kept) == 3 * 2 * len(rejected), "every row has its own"
+
+
+def test_confirmed_results_of_a_rejected_row_are_those_of_test_images() -> None:
+    published = read_results([PUBLISHED])
+    for name, weight in (("memory", 25), ("memory-10", 13.12)):
+        found = measured(name, 0, published, steps=3000)
+        assert found.test is not None
+        assert found.test.images["split"] == "test"
+        assert found.test.options["half_samples"] == 20
+        for result, half in zip(found.levels, ("first", "second"), strict=True):
+            assert result is not None
+            (model,) = result.models
+            assert (model["dataset"]["classes"], model["schedule"]["steps"]) == (half, 3000)
+            assert (model["method"]["memory"], model["method"]["invariance_weight"]) == (
+                4000, weight
+            )  # fmt: skip
+    nothing = measured("memory", 9, published, steps=3000)
+    assert (nothing.structure, nothing.selection, nothing.test) == (None, (None, None), None)
 
 
 def test_the_control_follows_from_what_was_measured_around_the_own_view() -> None:
@@ -98,7 +124,7 @@ def test_the_control_follows_from_what_was_measured_around_the_own_view() -> Non
 
 
 def test_the_second_round_has_one_pull() -> None:
-    for name in ("vicreg-10", "own-view-10", "memory-10"):
+    for name in ("vicreg-10", "own-view-10"):
         weight = trials(name)[0].recipes[0].method.invariance_weight  # type: ignore[union-attr]
         share = 1 if name == "vicreg-10" else contenders.MEAN_WEIGHT
         assert weight * share == pytest.approx(contenders.PULL, rel=1e-3)

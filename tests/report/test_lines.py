@@ -304,6 +304,7 @@ def test_keys_that_came_later_name_nothing_where_they_change_nothing(tmp_path: P
         tmp_path, "sag-vicreg-literal", seed=0, scores=scores, models=[older], family="one"
     )
     write_result(tmp_path, "sag-vicreg-literal", seed=1, scores=scores, family="one")
-    memory = "method.memory=9"
-    write_result(tmp_path, "sag-vicreg-literal", memory, seed=0, scores=scores, family="other")
-    assert list(by_name(tmp_path)) == ["SAG-VICReg (literal)", "SAG-VICReg (literal), memory 9"]
+    around = "method.around=own_view"
+    write_result(tmp_path, "sag-vicreg-literal", around, seed=0, scores=scores, family="other")
+    literal = "SAG-VICReg (literal)"
+    assert list(by_name(tmp_path)) == [literal, f"{literal}, around own_view"]

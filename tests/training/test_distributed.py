@@ -82,7 +82,7 @@ class Group:
     ("method", "walk"),
     [
         ("sag-vicreg", "{}"),
-        ("sag-vicreg", "{around: own_view, memory: 60}"),
+        ("sag-vicreg", "{around: own_view}"),
         ("simclr", "{pairing: random_walk}"),
     ],
 )

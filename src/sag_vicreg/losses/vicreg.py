@@ -156,7 +156,7 @@ class VICRegLoss(TwoViewLoss):
         """Add up the three terms."""
         s = invariance(walked.z, walked.z_partner, walked.weights)
         v, c = variance_and_covariance(walked.z)
-        v_other, c_other = variance_and_covariance(walked.z_spread)
+        v_other, c_other = variance_and_covariance(walked.z_partner)
         v, c = (v + v_other) / 2, c + c_other
         return VICRegTerms(
             self.invariance * s + self.variance * v + self.covariance * c,

@@ -1,6 +1,6 @@
 """Random-walk pairing: who is paired with whom in a batch of two views (paper, section 4.3).
 
-To read: ``affinity``, who is near whom; ``walk``, the draw and the module; ``memory``, an option.
+To read: ``affinity``, who is near whom; ``walk``, the draw and the module.
 """
 
 from sag_vicreg.pairing.affinity import Affinity, neighbor_affinity, own_view_rank

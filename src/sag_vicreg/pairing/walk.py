@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from sag_vicreg.distributed import GlobalViews, check_finite, gather_rows, gather_views
 from sag_vicreg.errors import InputError
 from sag_vicreg.pairing.affinity import Affinity, affinity_to, check_kernel
-from sag_vicreg.pairing.memory import Memory
 from sag_vicreg.walk_options import Around, ScaleOver
 
 
@@ -23,8 +22,7 @@ class Pairs:
     Attributes
     ----------
     indices : (n,) int64
-        Partners, rows of ``z_prime``. ``indices[i] == i`` is the row's own view. From n on they
-        are rows of the pairing's memory, where it has one.
+        Partners, rows of ``z_prime``. ``indices[i] == i`` is the row's own view.
     weights : (n,) float
         ``W[i, indices[i]]``, in (0, 1].
     """
@@ -86,11 +84,8 @@ class WalkedViews(Pairs):
     Attributes
     ----------
     z, z_partner : (n, d) float32 or float64
-        ``z_partner = z_prime[indices]``, the paper's ``z''``. Gradients flow through both, but not
-        through rows of the memory. With several processes these are the rows of all of them, the
-        same on each.
-    z_spread : (n, d)
-        The side that a loss holds apart beside ``z``: ``z_partner``, with a memory ``z_prime``.
+        ``z_partner = z_prime[indices]``, the paper's ``z''``. Gradients flow through both. With
+        several processes these are the rows of all of them, the same on each.
     views : GlobalViews
         The two views of the whole batch, as they were before anybody was paired.
     indices, weights : (n,)
@@ -99,7 +94,6 @@ class WalkedViews(Pairs):
 
     z: Tensor
     z_partner: Tensor
-    z_spread: Tensor
     views: GlobalViews
 
     @classmethod
@@ -107,9 +101,7 @@ class WalkedViews(Pairs):
         """Pair every row with its own view, with weight 1: nobody walks."""
         check_finite(views.z, views.z_prime)
         own = torch.arange(len(views.z), device=views.z.device)
-        return cls(
-            own, torch.ones_like(views.z[:, 0]), views.z, views.z_prime, views.z_prime, views
-        )
+        return cls(own, torch.ones_like(views.z[:, 0]), views.z, views.z_prime, views)
 
 
 class RandomWalkPairing(nn.Module):
@@ -125,9 +117,6 @@ class RandomWalkPairing(nn.Module):
         As in :func:`~sag_vicreg.pairing.neighbor_affinity`, but by default around the own view and
         scaled over its neighbours: so the own view is always a candidate, and nothing is lost of
         VICReg's hold on it. ``around="view", scale_over="batch"`` is the paper's literal reading.
-    memory : int
-        So many embeddings ``z'`` of earlier batches are candidates too, without gradient. Batches
-        are remembered in training mode only.
     walk_after : float
         Share of training on own views alone before anybody walks. Where it is not 0, every call
         names its ``progress``.
@@ -148,20 +137,16 @@ class RandomWalkPairing(nn.Module):
         percentile: float = 20.0,
         scale_over: ScaleOver = "neighbors",
         around: Around = "own_view",
-        memory: int = 0,
         walk_after: float = 0.0,
     ) -> None:
         super().__init__()
         check_kernel(k=k, percentile=percentile, scale_over=scale_over, around=around)
         if not 0 <= walk_after <= 1:
             raise InputError(f"walk_after is {walk_after}: it is a share, 0 to 1")
-        if memory < 0:
-            raise InputError(f"memory is {memory}: 0 is none, else so many rows are kept")
         self.k = k
         self.percentile = percentile
         self.scale_over: ScaleOver = scale_over
         self.around: Around = around
-        self.memory = Memory(memory) if memory else None
         self.walk_after = walk_after
 
     def forward(
@@ -195,19 +180,15 @@ class RandomWalkPairing(nn.Module):
             # The search refuses broken rows at no cost, but sees this process's alone, and around
             # the own view one side of them; processes must refuse a broken one together.
             check_finite(views.z, views.z_prime)
-        candidates = views.z_prime if self.memory is None else self.memory.behind(views.z_prime)
         if pairs is None:
             if not self.walks_at(progress):
                 return WalkedViews.at_home(views)
-            pairs = self._draw(views, candidates, generator, uniforms)
+            pairs = self._draw(views, generator, uniforms)
         else:
-            check_pairs(pairs, len(views.z), len(candidates))
+            check_pairs(pairs, len(views.z))
             pairs = Pairs(pairs.indices.to(views.z.device), pairs.weights.to(views.z))
-        if self.memory is not None and self.training:
-            self.memory.push(views.z_prime)
-        z_partner = candidates.index_select(0, pairs.indices)
-        z_spread = z_partner if self.memory is None else views.z_prime
-        return WalkedViews(pairs.indices, pairs.weights, views.z, z_partner, z_spread, views)
+        z_partner = views.z_prime.index_select(0, pairs.indices)
+        return WalkedViews(pairs.indices, pairs.weights, views.z, z_partner, views)
 
     def walks_at(self, progress: float | None) -> bool:
         """Say whether rows walk once ``progress`` of training is done.
@@ -224,7 +205,6 @@ class RandomWalkPairing(nn.Module):
     def _draw(
         self,
         views: GlobalViews,
-        candidates: Tensor,
         generator: torch.Generator | None,
         uniforms: Tensor | None,
     ) -> Pairs:
@@ -232,7 +212,7 @@ class RandomWalkPairing(nn.Module):
         uniforms = _one_per_row(n, uniforms, generator, device)
         at_own_view = self.around == "own_view"
         affinity = affinity_to(
-            candidates,
+            views.z_prime,
             (views.z_prime if at_own_view else views.z)[views.own],
             k=self.k,
             percentile=self.percentile,
@@ -270,8 +250,8 @@ def _one_per_row(
     return uniforms.to(device)
 
 
-def check_pairs(pairs: Pairs, n: int, n_candidates: int) -> None:
-    """Refuse pairs that do not give each of n rows one candidate and one finite weight."""
+def check_pairs(pairs: Pairs, n: int) -> None:
+    """Refuse pairs that do not give each of n rows one partner and one finite weight."""
     if not isinstance(pairs, Pairs):
         raise TypeError(f"pairs must be Pairs(indices, weights), not {type(pairs).__name__}")
     indices, weights = pairs.indices, pairs.weights
@@ -286,10 +266,10 @@ def check_pairs(pairs: Pairs, n: int, n_candidates: int) -> None:
         )
     if torch.compiler.is_compiling():  # values cannot be looked at
         return
-    if not bool(((indices >= 0) & (indices < n_candidates)).all()):
+    if not bool(((indices >= 0) & (indices < n)).all()):
         raise InputError(
             f"pairs.indices run from {indices.min()} to {indices.max()}: "
-            f"partners are rows 0 to {n_candidates - 1}"
+            f"partners are rows 0 to {n - 1}"
         )
     if not bool((weights.isfinite() & (weights >= 0)).all()):
         raise InputError("pairs.weights hold negative, NaN or infinite values: they must not")

@@ -96,7 +96,7 @@ class WalkSettings(MethodSettings):
     """
 
     # Newer than published results: at these defaults they change nothing, nor a recipe's digest.
-    newer: ClassVar[tuple[str, ...]] = ("around", "memory")
+    newer: ClassVar[tuple[str, ...]] = ("around",)
     # Readings that the study of the walk tried and rejected, and what recipes of its time say of
     # them where they took none.
     rejected: ClassVar[dict[str, Any]] = {
@@ -107,13 +107,13 @@ class WalkSettings(MethodSettings):
         "walk_share": 1,
         "partners": "walk",
         "partner_weight": 1,
+        "memory": 0,
     }
 
     k: Positive = 5
     percentile: Annotated[float, Field(ge=0, le=100)] = 20.0
     scale_over: ScaleOver = "batch"
     around: Around = "view"  # whose neighbours: z_i's or its own view's
-    memory: Annotated[int, Field(ge=0)] = 0  # embeddings of earlier batches as candidates
     walk_after: Share = 0.0  # share of training on plain pairs before the walk starts
 
     @model_validator(mode="before")

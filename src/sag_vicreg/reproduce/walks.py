@@ -13,9 +13,8 @@ def walk_pairs(run: Run, title: str, *, count: int = 5, seed: int = 0) -> ImageP
     """Walk once over a batch of training images, as training does, and keep pairs that leave home.
 
     The method comes from the run's last checkpoint, expander included: the walk runs over ``z``,
-    by the run's own reading. It has no memory of earlier batches, whose images are not at hand, and
-    every row walks that would by then. A model that was trained without the walk is walked on with
-    the paper's kernel.
+    by the run's own reading. A model that was trained without the walk is walked on with the
+    paper's kernel.
     """
     import torch
 

@@ -64,11 +64,6 @@ class Plan:
             part=part,
         )
 
-    def before(self, moment: Moment) -> Iterator[Moment]:
-        """Go back through the batches before ``moment``, the last one first."""
-        for batch in reversed(range(moment.step * self.recipe.accumulate + moment.part)):
-            yield self.moment(*divmod(batch, self.recipe.accumulate))
-
     def indices(self, moment: Moment) -> NDArray[np.int64]:
         """Return the images of the whole batch, over all processes."""
         order = _permutation(self.recipe.seed, moment.epoch, self.n_images)

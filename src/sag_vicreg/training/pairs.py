@@ -1,7 +1,6 @@
 """What the walk pairs, seen while it runs. Labels are looked at here and nowhere else."""
 
 from contextlib import suppress
-from itertools import chain, islice
 
 import numpy as np
 
@@ -58,7 +57,7 @@ class PairMonitor:
         rank = own_view_rank(walked.views.z, walked.views.z_prime)
         partners = walked.indices.cpu().numpy()
         left = np.flatnonzero(partners != np.arange(len(partners)))
-        classes = self._classes(moment, reached=int(partners.max()))
+        classes = self.labels[self.plan.indices(moment)]
         start, end = classes[left], classes[partners[left]]
         compared = self.groups if len(left) else {}
         return {
@@ -70,9 +69,3 @@ class PairMonitor:
                 for name, groups in compared.items()
             },
         }
-
-    def _classes(self, moment: Moment, *, reached: int) -> Ints:
-        """Return the classes of the batch, then of earlier ones, as a memory holds them."""
-        batches = chain([moment], self.plan.before(moment))
-        needed = islice(batches, reached // moment.batch_size + 1)
-        return np.concatenate([self.labels[self.plan.indices(batch)] for batch in needed])
