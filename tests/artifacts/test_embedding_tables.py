@@ -11,7 +11,7 @@ import pytest
 
 from sag_vicreg.artifacts import ColumnNames, EmbeddingTable, open_table
 from sag_vicreg.artifacts.id_hashes import hash_ids
-from sag_vicreg.artifacts.table_files import one_line
+from sag_vicreg.artifacts.table_files import _by_number, one_line
 from sag_vicreg.artifacts.table_samples import _take, gather, ids_of
 from sag_vicreg.errors import InputError
 from sag_vicreg.passes import Passes
@@ -47,6 +47,22 @@ def test_a_folder_is_one_table_in_the_order_of_its_files(
     assert whole.ids is not None
     assert whole.ids.tolist() == ids
     assert table.id_of(401) == "item 401"
+
+
+def test_numbered_files_are_in_the_order_of_their_numbers(
+    tmp_path: Path, vectors: np.ndarray
+) -> None:
+    """Without ids a row is told by its position: padded or not, the numbers say it."""
+    for folder, form in (("plain", "part-{}.parquet"), ("padded", "part-{:03d}.parquet")):
+        (tmp_path / folder).mkdir()
+        for number, rows in enumerate(np.split(vectors, 14)):
+            pq.write_table(
+                pa.table({"vector": list(rows)}), tmp_path / folder / form.format(number)
+            )
+        np.testing.assert_array_equal(everything(open_table(tmp_path / folder)), vectors)
+    names = ["a", "a01", "a1", "a2", "a9b2", "a9b10", "a10", "b" + "9" * 5000, "b1" + "0" * 5000]
+    shuffled = np.random.default_rng(0).permutation(names).tolist()
+    assert sorted(shuffled, key=_by_number) == names
 
 
 @pytest.mark.parametrize(

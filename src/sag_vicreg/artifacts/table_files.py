@@ -7,6 +7,7 @@ that work over them can be shared out and its results put together.
 
 import fnmatch
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -71,7 +72,7 @@ def one_line(path: str) -> Iterator[None]:
 
 
 def find_files(where: str) -> tuple["FileSystem", list[str]]:
-    """List the files of a folder, a pattern or an address, by name.
+    """List the files of a folder, a pattern or an address, by name and number: 2 before 10.
 
     ``where`` is a path or an address that :mod:`pyarrow.fs` knows, such as ``s3://bucket/folder``,
     with ``*``, ``?`` and ``[...]`` in any part of it. What begins with a dot or an underscore is
@@ -116,7 +117,20 @@ def find_files(where: str) -> tuple["FileSystem", list[str]]:
         if not found:
             kind = "in this folder" if wild is None else "of such a name"
             raise InputError(f"there are no {' or '.join(SUFFIXES)} files {kind}")
-        return system, sorted(found)
+        return system, sorted(found, key=_by_number)
+
+
+def _by_number(path: str) -> list[tuple[int, str]]:
+    """Order ``part-2`` before ``part-10``: rows without ids are told by their position.
+
+    Numbers go by how many digits they have, as Python makes no integer of very many.
+    """
+    texts = re.split(r"([0-9]+)", path)
+    numbers = [number.lstrip("0") for number in texts[1::2]]
+    texts[1::2] = numbers
+    lengths = [0] * len(texts)
+    lengths[1::2] = map(len, numbers)
+    return [*zip(lengths, texts, strict=True), (0, path)]
 
 
 def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
