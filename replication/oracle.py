@@ -21,13 +21,15 @@ from sag_vicreg.reproduce import Store
 class Row:
     """How many rows are paired with a classmate, and how heavy such a pair is.
 
-    ``base`` is the contender whose recipe is taken, all but who the partners are.
+    ``base`` is the contender whose recipe is taken, all but who the partners are. The classmate is
+    any, or the ``nearest`` around the own view.
     """
 
     title: str
     base: str
     share: float
     weight: float
+    nearest: bool = False
 
 
 BASELINE = "vicreg-10"
@@ -35,6 +37,7 @@ ROWS = {
     # Share and weight of the walk around the own view: docs/method.md has its arithmetic.
     "as-walk": Row("by label, as many and as heavy as the walk's", "own-view-10", 0.286, 0.169),
     "half": Row("by label, half of the rows, weight 1", BASELINE, 0.5, 1.0),
+    "nearest": Row("by label, the nearest, half of the rows, weight 1", BASELINE, 0.5, 1.0, True),
 }
 _KIND = "class-pairs-"
 
@@ -55,7 +58,7 @@ def _train(name: str, seed: int, steps: int, store: Store, results: Results) -> 
     halves = plan(row.base, seed, results, steps=steps).recipes
     folders = (store.root / "class-pairs" / f"{name}-{recipe.digest()}" for recipe in halves)
     return [
-        embedded_by(train_on_classes(recipe, folder, share=row.share, weight=row.weight).embed)
+        embedded_by(train_on_classes(recipe, folder, row).embed)
         for recipe, folder in zip(halves, folders, strict=True)
     ]
 

@@ -10,7 +10,7 @@ from made_study import Scores, finish, finish_search
 from replication import references
 from replication.class_pairs import class_pairs, train_on_classes
 from replication.commands import main
-from replication.oracle import class_pair_tables
+from replication.oracle import ROWS, class_pair_tables
 from replication.page import END
 from replication.references import ReferencePoint, embedded_by, read_points
 from replication.study_page import BEGIN
@@ -44,6 +44,17 @@ def test_every_classmate_is_drawn_equally_often() -> None:
     assert pairs_of([0, 1, 0, 0, 1], share=1, seed=7) == pairs_of([0, 1, 0, 0, 1], share=1, seed=7)
 
 
+def test_the_nearest_classmate_is_the_nearest_of_the_class() -> None:
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.randint(4, (40,), generator=generator)
+    rows = torch.nn.functional.normalize(torch.randn(40, 8, generator=generator), dim=1)
+    cosines = rows @ rows.T
+    pairs = class_pairs(labels, share=1, weight=1, generator=generator, cosines=cosines)
+    for row, partner in enumerate(pairs.indices.tolist()):
+        mates = [j for j in range(40) if labels[j] == labels[row] and j != row]
+        assert partner == mates[int(cosines[row, mates].argmax())]
+
+
 def test_nobody_leaves_where_nobody_may() -> None:
     assert pairs_of([0, 0, 0], share=0) == ([0, 1, 2], [1, 1, 1])
     assert pairs_of([0, 1, 2], share=1) == ([0, 1, 2], [1, 1, 1])
@@ -55,7 +66,7 @@ def test_a_training_on_classmates_embeds_and_goes_on(
     monkeypatch.setattr(references, "SIZES", (40, 30))
     recipe = load_recipe("shapes/sag-vicreg", scale="smoke", overrides=["monitor.log_every=1"])
     images = ImageSet("shapes", "all", "train")
-    trained = train_on_classes(recipe, tmp_path / "run", share=0.5, weight=1)
+    trained = train_on_classes(recipe, tmp_path / "run", ROWS["nearest"])
     rows = Run(tmp_path / "run").metrics.read_text().splitlines()
     columns = rows[0].split(",")
     finest = max(name for name in columns if name.startswith("same_class"))
@@ -65,7 +76,7 @@ def test_a_training_on_classmates_embeds_and_goes_on(
         assert 0 < float(values["nontrivial"]) < 1
         assert float(values["pair_weight"]) == 1
     # Finished already, it is loaded and not trained again.
-    again = train_on_classes(recipe, tmp_path / "run", share=0.5, weight=1)
+    again = train_on_classes(recipe, tmp_path / "run", ROWS["nearest"])
     assert Run(tmp_path / "run").metrics.read_text().splitlines() == rows
     one, other = (embedded_by(encoder.embed, images) for encoder in (trained, again))
     assert len(one.pool) == 40
