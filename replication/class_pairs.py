@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from replication.oracle import Row
+from replication.ceiling import Row
 from sag_vicreg.losses import LossTerms, VICRegLoss
 from sag_vicreg.methods import Moment, TwoViewMethod
 from sag_vicreg.pairing import Pairs, RandomWalkPairing

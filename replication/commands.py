@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from replication.ceiling import ROWS
 from replication.contenders import SCREENED, SEEDS, TRAINABLE
-from replication.oracle import ROWS
 from replication.page import read_page
 from replication.places import RESULTS, Places
 from replication.replicate import replicate, stage_target
@@ -38,7 +38,14 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_stages(commands.add_parser("stages", help="tables, trend and ablation, stage by stage"))
     _add_study(commands.add_parser("study", help="readings of the walk against VICReg"))
-    _add_ceiling(commands.add_parser("ceiling", help="partners that the labels choose"))
+    _add_ceiling(
+        commands.add_parser(
+            "ceiling",
+            help="partners that the labels choose",
+            description="Train VICReg on partners that the labels choose. What is measured goes to "
+            "the published reference points as it comes; --publish rewrites the study's page.",
+        )
+    )
     return parser
 
 

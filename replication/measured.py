@@ -45,7 +45,7 @@ def _rejected(contender: Contender, seed: int, results: Results, steps: int) -> 
         for result in results.values()
         if (result.method, result.seed) == (contender.method, seed)
         and result.models[0]["schedule"]["steps"] == steps
-        and departures(result) == contender.rejected
+        and _departures(result) == contender.rejected
     ]
 
     def structure(split: str) -> Result | None:
@@ -64,7 +64,7 @@ def _rejected(contender: Contender, seed: int, results: Results, steps: int) -> 
     )
 
 
-def departures(result: Result) -> dict[str, object]:
+def _departures(result: Result) -> dict[str, object]:
     """Return in what a result's recipe departs from options that are gone, or from the weight."""
     method = result.models[0]["method"]
     return {key: method[key] for key, plain in _PLAIN.items() if method.get(key, plain) != plain}
@@ -72,4 +72,4 @@ def departures(result: Result) -> dict[str, object]:
 
 def is_rejected(result: Result) -> bool:
     """Whether the package cannot build the result's recipes any more."""
-    return not departures(result).keys().isdisjoint(WalkSettings.rejected)
+    return not _departures(result).keys().isdisjoint(WalkSettings.rejected)

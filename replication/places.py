@@ -19,7 +19,7 @@ class Places:
 
     @property
     def points(self) -> Path:
-        """Points of the study's picture that cost no training."""
+        """Reference points of the study."""
         return self.results.parent / "reference-points.json"
 
     def page(self, name: str) -> Path:

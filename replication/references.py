@@ -1,7 +1,7 @@
-"""Reference points, measured as the screening measures, and those of them that cost no training.
+"""Reference points, measured as in the screening, and those of them that cost no training.
 
-Blurring raises structure scores. How much it does is what the latter show: VICReg's own embeddings
-cut to fewer principal components, a backbone never trained, and the mean colour.
+The latter show how much blurring raises structure scores: VICReg's own embeddings cut to fewer
+principal components, a backbone never trained, and the mean colour.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 COMPONENTS = (2, 4, 8, 16, 32, 64, 128)
 # Images of the pool, and of the forest.
 SIZES = (OPTIONS["selection"]["max_images"], PUBLISHED_IMAGES)
-PCA, UNTRAINED, COLOUR = COSTLESS = ("pca", "untrained", "colour")
+PCA, UNTRAINED, COLOUR = "pca", "untrained", "colour"
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,11 @@ class ReferencePoint:
     def place(self) -> tuple[str, str, int]:
         """What tells it from the others."""
         return self.kind, self.detail, self.seed
+
+    @property
+    def is_costless(self) -> bool:
+        """Whether nothing was trained for it."""
+        return self.kind in (PCA, UNTRAINED, COLOUR)
 
 
 @dataclass(frozen=True)
@@ -131,16 +136,21 @@ Wanted = tuple[str, str, int, Callable[[], Sequence[Sets]]]
 
 def complete_points(path: Path, wanted: Iterable[Wanted], note: Callable[[str], None]) -> None:
     """Measure the points that the file lacks, one after the other, each written at once."""
-    known = {point.place: point for point in read_points(path)}
     for kind, detail, seed, sets in wanted:
-        if (kind, detail, seed) not in known:
-            known[kind, detail, seed] = measure(kind, detail, seed, *sets())
-            write_json(path, [asdict(point) for point in known.values()])
+        if (kind, detail, seed) not in _by_place(path):
+            point = measure(kind, detail, seed, *sets())
+            # Read again: others may have written theirs meanwhile.
+            known = _by_place(path) | {point.place: point}
+            write_json(path, [asdict(each) for each in known.values()])
             note(f"done: {kind} {detail}, seed {seed}")
 
 
+def _by_place(path: Path) -> dict[tuple[str, str, int], ReferencePoint]:
+    return {point.place: point for point in read_points(path)}
+
+
 def costless_points(store: Store, results: Mapping[str, Result]) -> Iterator[Wanted]:
-    """Want the points that cost no training, as far as models and images are at hand."""
+    """List the points that cost no training, as far as models and images are at hand."""
     plans = {seed: plan(BASELINE, seed, results) for seed in SEEDS}
     for seed, planned in plans.items():
         if all(store.is_trained(recipe) for recipe in planned.recipes):

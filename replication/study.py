@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from replication import stages
+from replication.ceiling import class_pair_points, class_pair_tables
 from replication.contenders import SCREENED, SEEDS, TRAINABLE, plan, trials
 from replication.measured import is_rejected
-from replication.oracle import class_pair_points, class_pair_tables
 from replication.places import Places
 from replication.publishing import publish_embeddings, publish_results
 from replication.references import complete_points, costless_points, read_points

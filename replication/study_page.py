@@ -6,6 +6,7 @@ from statistics import fmean
 
 from matplotlib.figure import Figure
 
+from replication.ceiling import class_pair_tables
 from replication.confirmation import (
     ACCURACIES,
     LENGTHS,
@@ -21,9 +22,8 @@ from replication.contenders import CONTENDERS
 from replication.curve import Curve, gain, vicreg_curves
 from replication.findings import PAPERS_SCORES
 from replication.measured import Results
-from replication.oracle import class_pair_tables
 from replication.page import FOLDER, read_page, write_page
-from replication.references import COSTLESS, PCA, ReferencePoint
+from replication.references import PCA, UNTRAINED, ReferencePoint
 from replication.screening import (
     ROUNDS,
     TOLERANCE,
@@ -62,7 +62,7 @@ def generated_part(results: Results, references: Sequence[ReferencePoint]) -> st
         "### Structure against k-NN",
         f"![Forest similarity against k-NN accuracy]({FOLDER}/{FIGURE}.png)",
         _curve_table(curves),
-        _reference_table([point for point in references if point.kind in COSTLESS]),
+        _reference_table([point for point in references if point.is_costless]),
         *_ceiling(references, results),
         "### Confirmation",
         *_confirmation(results),
@@ -182,7 +182,7 @@ def reference_label(point: ReferencePoint) -> str:
     """Name a point that cost no training."""
     if point.kind == PCA:
         return f"VICReg, {STEPS:,} steps, {point.detail} principal components"
-    if point.kind == "untrained":
+    if point.kind == UNTRAINED:
         return f"untrained backbone, {point.detail}"
     return "mean colour"
 
@@ -307,7 +307,7 @@ def draw(results: Results, references: Iterable[ReferencePoint]) -> Figure:
     single: Named = [
         (reference_label(point), (point.knn, point.forest), ())
         for point in references
-        if point.kind in COSTLESS and point.kind != PCA
+        if point.is_costless and point.kind != PCA
     ]
     return draw_structure_against_knn(
         *(curves, methods, single),

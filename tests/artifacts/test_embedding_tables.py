@@ -60,7 +60,10 @@ def test_numbered_files_are_in_the_order_of_their_numbers(
                 pa.table({"vector": list(rows)}), tmp_path / folder / form.format(number)
             )
         np.testing.assert_array_equal(everything(open_table(tmp_path / folder)), vectors)
-    names = ["a", "a01", "a1", "a2", "a9b2", "a9b10", "a10", "b" + "9" * 5000, "b1" + "0" * 5000]
+    names = [
+        *("d/part.npy", "d/part1.npy", "d/part2.npy", "d/part10.npy", "d/part10b.npy"),
+        *("d1/part9.npy", "d02/a9b2.npy", "d02/a9b10.npy", "d10/a.npy", "e/000.npy", "e/1.npy"),
+    ]
     shuffled = np.random.default_rng(0).permutation(names).tolist()
     assert sorted(shuffled, key=_by_number) == names
 

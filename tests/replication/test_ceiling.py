@@ -1,5 +1,7 @@
 """Partners that the labels choose: who is paired, a training of shapes, the tables."""
 
+import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,15 +10,18 @@ import torch
 from made_results import repository
 from made_study import Scores, finish, finish_search
 from replication import references
-from replication.class_pairs import class_pairs, train_on_classes
+from replication.ceiling import ROWS, class_pair_tables
+from replication.class_pairs import ClassPairedVICReg, class_pairs, train_on_classes
 from replication.commands import main
-from replication.oracle import ROWS, class_pair_tables
 from replication.page import END
 from replication.references import ReferencePoint, embedded_by, read_points
 from replication.study_page import BEGIN
 from sag_vicreg.artifacts import Result, Run
+from sag_vicreg.methods import TwoViewMethod
 from sag_vicreg.recipes import load_recipe
 from sag_vicreg.reproduce.declarations import ImageSet
+from sag_vicreg.training.batches import Plan
+from sag_vicreg.training.run import untrained_method
 
 
 def pairs_of(labels: list[int], *, share: float, seed: int = 0) -> tuple[list[int], list[float]]:
@@ -60,24 +65,28 @@ def test_nobody_leaves_where_nobody_may() -> None:
     assert pairs_of([0, 1, 2], share=1) == ([0, 1, 2], [1, 1, 1])
 
 
-def test_a_training_on_classmates_embeds_and_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ROWS)
+def test_a_training_pairs_classmates_and_is_loaded_again(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(references, "SIZES", (40, 30))
-    recipe = load_recipe("shapes/sag-vicreg", scale="smoke", overrides=["monitor.log_every=1"])
+    few = ["monitor.log_every=1", "schedule.steps=4"]
+    recipe = load_recipe("shapes/sag-vicreg", scale="smoke", overrides=few)
     images = ImageSet("shapes", "all", "train")
-    trained = train_on_classes(recipe, tmp_path / "run", ROWS["nearest"])
-    rows = Run(tmp_path / "run").metrics.read_text().splitlines()
-    columns = rows[0].split(",")
-    finest = max(name for name in columns if name.startswith("same_class"))
-    for row in rows[1:]:
-        values = dict(zip(columns, row.split(","), strict=True))
-        assert float(values[finest]) == 1, "partners are classmates by the log's own count"
-        assert 0 < float(values["nontrivial"]) < 1
-        assert float(values["pair_weight"]) == 1
+    row = ROWS[name]
+    trained = train_on_classes(recipe, tmp_path / "run", row)
+    header, *lines = csv.reader(Run(tmp_path / "run").metrics.read_text().splitlines())
+    finest = max(column for column in header if column.startswith("same_class"))
+    assert len(lines) == 4
+    for line in lines:
+        logged = dict(zip(header, line, strict=True))
+        left = float(logged["nontrivial"])
+        assert 0 < left < 1
+        assert float(logged[finest]) == 1, "partners are classmates by the log's own count"
+        assert float(logged["pair_weight"]) == pytest.approx(1 - left * (1 - row.weight), abs=1e-5)
     # Finished already, it is loaded and not trained again.
-    again = train_on_classes(recipe, tmp_path / "run", ROWS["nearest"])
-    assert Run(tmp_path / "run").metrics.read_text().splitlines() == rows
+    again = train_on_classes(recipe, tmp_path / "run", row)
+    assert len(Run(tmp_path / "run").metrics.read_text().splitlines()) == 5
     one, other = (embedded_by(encoder.embed, images) for encoder in (trained, again))
     assert len(one.pool) == 40
     torch.testing.assert_close(
@@ -85,6 +94,25 @@ def test_a_training_on_classmates_embeds_and_goes_on(
     )
     start = references.untrained(recipe, images)
     assert abs(one.kept.vectors - start.kept.vectors).max() > 1e-3
+
+
+def test_the_nearest_are_searched_around_the_own_view() -> None:
+    recipe = load_recipe("shapes/vicreg", scale="smoke")
+    plan = Plan(recipe, 960)
+    labels = torch.arange(960) % 3
+    method = untrained_method(recipe)
+    assert isinstance(method, TwoViewMethod)
+    paired = ClassPairedVICReg(method, labels, plan, replace(ROWS["nearest"], share=1))
+    moment = plan.moment(0, 0)
+    generator = torch.Generator().manual_seed(0)
+    shape = (recipe.batch_size, 3, recipe.dataset.image_size, recipe.dataset.image_size)
+    walked = paired([torch.randn(shape, generator=generator) for _ in range(2)], moment).walked
+    assert walked is not None
+    own, classes = walked.views.z_prime.detach(), labels[plan.indices(moment)]
+    for row, partner in enumerate(walked.indices.tolist()):
+        mates = [j for j in range(len(own)) if classes[j] == classes[row] and j != row]
+        near = torch.cosine_similarity(own[row], own[mates])
+        assert partner == mates[int(near.argmax())]
 
 
 def point(row: str, seed: int, *, knn: float, forest: float, steps: int = 1000) -> ReferencePoint:
@@ -138,7 +166,7 @@ def test_the_command_measures_what_is_missing_and_prints_the_tables(
     def measure(kind: str, detail: str, seed: int, *_: object) -> ReferencePoint:
         return ReferencePoint(kind, detail, seed, 20.0, 0.8, 0.7, 0.9)
 
-    monkeypatch.setattr("replication.oracle._train", train)
+    monkeypatch.setattr("replication.ceiling._train", train)
     monkeypatch.setattr(references, "measure", measure)
     given = ["ceiling", "--out", str(tmp_path / "out"), "--published", str(published)]
     for _ in range(2):

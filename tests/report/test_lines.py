@@ -295,14 +295,16 @@ def test_a_reproduction_without_structure_shows_its_charts(tmp_path: Path) -> No
 
 
 def test_keys_that_came_later_name_nothing_where_they_change_nothing(tmp_path: Path) -> None:
-    """Results of older versions do not mention them; both are of one recipe."""
+    """Older results lack them, or have options that are gone: all are of one recipe."""
     older = load_recipe("cifar100/sag-vicreg-literal", scale="cpu").model_dump(mode="json")
     for key in WalkSettings.newer:
         del older["method"][key]
+    studied = older | {"method": older["method"] | WalkSettings.rejected}
     scores = {"lca.pearson": 0.5}
-    write_result(
-        tmp_path, "sag-vicreg-literal", seed=0, scores=scores, models=[older], family="one"
-    )
+    for seed, model in ((0, older), (2, studied)):
+        write_result(
+            tmp_path, "sag-vicreg-literal", seed=seed, scores=scores, models=[model], family="one"
+        )
     write_result(tmp_path, "sag-vicreg-literal", seed=1, scores=scores, family="one")
     around = "method.around=own_view"
     write_result(tmp_path, "sag-vicreg-literal", around, seed=0, scores=scores, family="other")

@@ -82,7 +82,7 @@ class Group:
     ("method", "walk"),
     [
         ("sag-vicreg", "{}"),
-        ("sag-vicreg", "{around: own_view}"),
+        ("sag-vicreg", "{around: view, scale_over: batch}"),
         ("simclr", "{pairing: random_walk}"),
     ],
 )

@@ -143,7 +143,7 @@ def interrupt_after(step: int, recipe: Recipe, folder: Path) -> Path:
         ("vicreg", "optimizer={name: adamw, base_lr: 1e-3}"),
         ("simclr", "accumulate=2"),
         ("barlow-twins", "seed=1"),
-        ("sag-vicreg", "method={walk_after: 0, around: own_view}"),
+        ("sag-vicreg", "method={walk_after: 0, around: view, scale_over: batch}"),
     ],
 )
 def test_every_method_resumes_exactly(

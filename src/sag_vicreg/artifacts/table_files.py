@@ -72,7 +72,7 @@ def one_line(path: str) -> Iterator[None]:
 
 
 def find_files(where: str) -> tuple["FileSystem", list[str]]:
-    """List the files of a folder, a pattern or an address, by name and number: 2 before 10.
+    """List the files of a folder, a pattern or an address, ordered by name, numbers by value.
 
     ``where`` is a path or an address that :mod:`pyarrow.fs` knows, such as ``s3://bucket/folder``,
     with ``*``, ``?`` and ``[...]`` in any part of it. What begins with a dot or an underscore is
@@ -120,17 +120,12 @@ def find_files(where: str) -> tuple["FileSystem", list[str]]:
         return system, sorted(found, key=_by_number)
 
 
-def _by_number(path: str) -> list[tuple[int, str]]:
-    """Order ``part-2`` before ``part-10``: rows without ids are told by their position.
-
-    Numbers go by how many digits they have, as Python makes no integer of very many.
-    """
-    texts = re.split(r"([0-9]+)", path)
-    numbers = [number.lstrip("0") for number in texts[1::2]]
-    texts[1::2] = numbers
-    lengths = [0] * len(texts)
-    lengths[1::2] = map(len, numbers)
-    return [*zip(lengths, texts, strict=True), (0, path)]
+def _by_number(path: str) -> tuple[list[list[str | int]], str]:
+    """Order ``part-2`` before ``part-10``: rows without ids are told by their position."""
+    names = PurePosixPath(path).with_suffix("").parts
+    texts = [re.split(r"([0-9]+)", name) for name in names]
+    # Every other one is a number, so that texts are compared with texts.
+    return [[int(t) if k % 2 else t for k, t in enumerate(parts)] for parts in texts], path
 
 
 def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:

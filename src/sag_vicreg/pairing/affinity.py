@@ -19,16 +19,16 @@ _SMALLEST_SCALE = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Affinity:
-    """The k nearest candidates of each row, nearest first, and their weights.
+    """The k nearest rows of ``z_prime`` to each row, nearest first, and their weights.
 
     Attributes
     ----------
     indices : (n, k) int64
-        ``indices[i, 0]`` is the candidate nearest to row i; candidates are the rows of ``z_prime``.
+        ``indices[i, 0]`` is the row of ``z_prime`` nearest to row i.
     weights : (n, k) float
         ``W[i, indices[i]]``: 1 for the nearest, then falling. Every other entry of W is 0.
     n_columns : int
-        How many candidates there were to choose from.
+        How many rows ``z_prime`` has.
     """
 
     indices: Tensor
@@ -90,8 +90,8 @@ def neighbor_affinity(
     z, z_prime = working_views(z, z_prime)
     check_rows(z)
     return affinity_to(
-        z_prime,
         z if around == "view" else z_prime,
+        z_prime,
         k=k,
         percentile=percentile,
         scale_over=scale_over,
@@ -113,21 +113,21 @@ def check_kernel(*, k: int, percentile: float, scale_over: str, around: str) -> 
 
 @torch.no_grad()
 def affinity_to(
-    candidates: Tensor,
     z: Tensor,
+    z_prime: Tensor,
     *,
     k: int,
     percentile: float,
     scale_over: ScaleOver,
     own: Tensor | None = None,
 ) -> Affinity:
-    """Compute the affinity of some rows ``z`` to all ``candidates``.
+    """Compute the affinity of some rows ``z`` to all rows ``z_prime``.
 
-    ``own`` names the candidate each row is itself: it comes first, whatever rounding or a copy of
-    it says. Shapes and dtypes have been checked; values are checked here, at no cost while all is
-    well, and not at all under ``torch.compile``.
+    ``own`` names the row of ``z_prime`` that each row is itself: it comes first, whatever rounding
+    or a copy of it says. Shapes and dtypes have been checked; values are checked here, at no cost
+    while all is well, and not at all under ``torch.compile``.
     """
-    n = len(candidates)
+    n = len(z_prime)
     if k > n:
         raise InputError(f"k is {k} but the batch has {n} rows: lower k or enlarge the batch")
     population = n if scale_over == "batch" else k
@@ -135,10 +135,10 @@ def affinity_to(
     below = math.floor(position)
     above = min(below + 1, population - 1)
 
-    z, z_norm, candidates, candidate_norm = _measurable(z, candidates)
+    z, z_norm, z_prime, z_prime_norm = _measurable(z, z_prime)
     with full_precision(z):
         # cos(z_i, z'_j) times |z_i|, which leaves the order within a row as it is.
-        cosine = (z @ candidates.T).div_(candidate_norm)
+        cosine = (z @ z_prime.T).div_(z_prime_norm)
     if own is not None:
         at_zero = cosine.amax(dim=1)
         cosine.scatter_(1, own[:, None], torch.inf)

@@ -92,16 +92,20 @@ class WalkedViews(Pairs):
         As in :class:`Pairs`.
     """
 
-    z: Tensor
     z_partner: Tensor
     views: GlobalViews
+
+    @property
+    def z(self) -> Tensor:
+        """The rows that were paired, (n, d)."""
+        return self.views.z
 
     @classmethod
     def at_home(cls, views: GlobalViews) -> "WalkedViews":
         """Pair every row with its own view, with weight 1: nobody walks."""
         check_finite(views.z, views.z_prime)
         own = torch.arange(len(views.z), device=views.z.device)
-        return cls(own, torch.ones_like(views.z[:, 0]), views.z, views.z_prime, views)
+        return cls(own, torch.ones_like(views.z[:, 0]), views.z_prime, views)
 
 
 class RandomWalkPairing(nn.Module):
@@ -185,10 +189,10 @@ class RandomWalkPairing(nn.Module):
                 return WalkedViews.at_home(views)
             pairs = self._draw(views, generator, uniforms)
         else:
-            check_pairs(pairs, len(views.z))
+            _check_pairs(pairs, len(views.z))
             pairs = Pairs(pairs.indices.to(views.z.device), pairs.weights.to(views.z))
         z_partner = views.z_prime.index_select(0, pairs.indices)
-        return WalkedViews(pairs.indices, pairs.weights, views.z, z_partner, views)
+        return WalkedViews(pairs.indices, pairs.weights, z_partner, views)
 
     def walks_at(self, progress: float | None) -> bool:
         """Say whether rows walk once ``progress`` of training is done.
@@ -212,8 +216,8 @@ class RandomWalkPairing(nn.Module):
         uniforms = _one_per_row(n, uniforms, generator, device)
         at_own_view = self.around == "own_view"
         affinity = affinity_to(
-            views.z_prime,
             (views.z_prime if at_own_view else views.z)[views.own],
+            views.z_prime,
             k=self.k,
             percentile=self.percentile,
             scale_over=self.scale_over,
@@ -250,7 +254,7 @@ def _one_per_row(
     return uniforms.to(device)
 
 
-def check_pairs(pairs: Pairs, n: int) -> None:
+def _check_pairs(pairs: Pairs, n: int) -> None:
     """Refuse pairs that do not give each of n rows one partner and one finite weight."""
     if not isinstance(pairs, Pairs):
         raise TypeError(f"pairs must be Pairs(indices, weights), not {type(pairs).__name__}")

@@ -199,10 +199,9 @@ def _leaves(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _without_news(leaves: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what older results do not mention because there was no other way to do it."""
-    defaults = {
-        f"method.{name}": WalkSettings.model_fields[name].default for name in WalkSettings.newer
-    }
+    """Leave out what other results do not mention because there was, or is, no other way."""
+    newer = {name: WalkSettings.model_fields[name].default for name in WalkSettings.newer}
+    defaults = {f"method.{k}": v for k, v in (newer | WalkSettings.rejected).items()}
     return {k: v for k, v in leaves.items() if k not in defaults or v != defaults[k]}
 
 

@@ -1,8 +1,7 @@
-"""Partners that the labels choose: a ceiling for every walk.
+"""Partners that the labels choose: how far better neighbours could take a walk.
 
-A walk can do no better than to end in an image's own class. Here labels say who that is, which no
-method may ask: what such partners gain over VICReg is what better neighbours could win, and where
-they gain nothing, no search for neighbours will. `docs/study.md` has the rule and the numbers.
+Few partners of a walk are of the image's own class. Here all of them are, as labels say who that
+is, which no method may ask. `docs/study.md` has the rule and the numbers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,12 +31,12 @@ class Row:
     nearest: bool = False
 
 
-BASELINE = "vicreg-10"
+RIVAL = "vicreg-10"
 ROWS = {
     # Share and weight of the walk around the own view: docs/method.md has its arithmetic.
     "as-walk": Row("by label, as many and as heavy as the walk's", "own-view-10", 0.286, 0.169),
-    "half": Row("by label, half of the rows, weight 1", BASELINE, 0.5, 1.0),
-    "nearest": Row("by label, the nearest, half of the rows, weight 1", BASELINE, 0.5, 1.0, True),
+    "half": Row("by label, half of the rows, weight 1", RIVAL, 0.5, 1.0),
+    "nearest": Row("by label, the nearest, half of the rows, weight 1", RIVAL, 0.5, 1.0, True),
 }
 _KIND = "class-pairs-"
 
@@ -45,7 +44,7 @@ _KIND = "class-pairs-"
 def class_pair_points(
     names: Sequence[str], store: Store, results: Results, *, seeds: Sequence[int], steps: int
 ) -> Iterator[Wanted]:
-    """Want the points of these rows, whose models are trained when they are measured."""
+    """List the points of these rows, whose models are trained when they are measured."""
     for seed in seeds:
         for name in names:
             yield _KIND + name, str(steps), seed, partial(_train, name, seed, steps, store, results)
@@ -74,36 +73,38 @@ def class_pair_tables(points: Sequence[ReferencePoint], results: Results) -> lis
 
 def _table(steps: int, points: Sequence[ReferencePoint], results: Results) -> str:
     seeds = sorted({point.seed for point in points})
-    baseline = standing(BASELINE, results, seeds=seeds, steps=steps)
+    rival = _places(standing(RIVAL, results, seeds=seeds, steps=steps))
+    others = dict.fromkeys(row.base for row in ROWS.values() if row.base != RIVAL)
+    title = CONTENDERS[RIVAL].title
     lines = [
-        f"| partners, {steps:,} steps | seeds | k-NN | forest | k-NN minus VICReg | "
-        "forest minus VICReg |",
+        f"| partners, {steps:,} steps | seeds | k-NN | forest | k-NN minus {title} | "
+        f"forest minus {title} |",
         "|---|---|---:|---:|---:|---:|",
+        *([_line(title, rival, {})] if rival else []),
     ]
-    for name in dict.fromkeys([BASELINE, *(row.base for row in ROWS.values())]):
-        row = standing(name, results, seeds=seeds, steps=steps)
-        if row.seeds:
-            lines.append(_line(CONTENDERS[name].title, _places(row), baseline))
-    for key, oracle in ROWS.items():
-        found = {p.seed: (p.knn, p.forest) for p in points if p.kind == _KIND + key}
-        if found:
-            lines.append(_line(oracle.title, found, baseline))
+    for name in others:
+        places = _places(standing(name, results, seeds=seeds, steps=steps))
+        lines += [_line(CONTENDERS[name].title, places, rival)] if places else []
+    for key, row in ROWS.items():
+        places = {p.seed: (p.knn, p.forest) for p in points if p.kind == _KIND + key}
+        lines += [_line(row.title, places, rival)] if places else []
     return "\n".join(lines)
 
 
-def _places(row: Standing) -> dict[int, tuple[float, float]]:
+_Places = dict[int, tuple[float, float]]
+"""Seed to k-NN and forest similarity."""
+
+
+def _places(row: Standing) -> _Places:
     return {scores.seed: (scores.knn, scores.forest) for scores in row.seeds}
 
 
-def _line(title: str, places: dict[int, tuple[float, float]], baseline: Standing) -> str:
-    theirs = _places(baseline)
-    paired = [seed for seed in places if seed in theirs]
+def _line(title: str, places: _Places, rival: _Places) -> str:
     cells = [title, ", ".join(map(str, places))]
     for axis, digits in ((0, 2), (1, 3)):
         cells.append(f"{fmean(place[axis] for place in places.values()):.{digits}f}")
     for axis, digits in ((0, 2), (1, 3)):
-        minus = [places[seed][axis] - theirs[seed][axis] for seed in paired]
+        minus = [place[axis] - rival[seed][axis] for seed, place in places.items() if seed in rival]
         each = ", ".join(f"{value:+.{digits}f}" for value in minus)
-        same = places == theirs or not minus
-        cells.append("—" if same else f"{fmean(minus):+.{digits}f} ({each})")
+        cells.append(f"{fmean(minus):+.{digits}f} ({each})" if minus else "—")
     return f"| {' | '.join(cells)} |"
