@@ -124,7 +124,8 @@ class WalkSettings(MethodSettings):
         for key in cls.rejected.keys() & content.keys():
             if content[key] != cls.rejected[key]:
                 raise ValueError(
-                    f"method.{key} is no longer there: the study of the walk rejected it"
+                    f"method.{key} is no longer there, as the study of the walk rejected it: "
+                    "leave it out"
                 )
         return {key: value for key, value in content.items() if key not in cls.rejected}
 
