@@ -13,6 +13,7 @@ from replication.contenders import CONTENDERS, plan
 from replication.measured import Results
 from replication.references import ReferencePoint, Sets, Wanted, embedded_by
 from replication.screening import Standing, standing
+from replication.stages import STEPS
 from sag_vicreg.reproduce import Store
 
 
@@ -68,6 +69,27 @@ def class_pair_tables(points: Sequence[ReferencePoint], results: Results) -> lis
     return [
         _table(steps, [point for point in mine if point.detail == str(steps)], results)
         for steps in sorted({int(point.detail) for point in mine})
+    ]
+
+
+def class_pair_places(
+    points: Sequence[ReferencePoint],
+) -> list[tuple[str, tuple[float, float], tuple[()]]]:
+    """Return the mean k-NN and forest similarity of every row and length, for the picture.
+
+    As there, places of the screening's length have no label.
+    """
+    found: dict[tuple[str, str], list[ReferencePoint]] = {}
+    for point in points:
+        if point.kind.startswith(_KIND):
+            found.setdefault((point.kind, point.detail), []).append(point)
+    return [
+        (
+            "" if int(steps) == STEPS else f"{int(steps):,}",
+            (fmean(p.knn for p in each), fmean(p.forest for p in each)),
+            (),
+        )
+        for (_, steps), each in found.items()
     ]
 
 

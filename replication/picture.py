@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
+from types import MappingProxyType
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,6 +15,8 @@ from sag_vicreg.figures.labels import place_labels
 from sag_vicreg.figures.style import MARKERS, PALETTE, new_figure
 
 _REFERENCE_MARKERS = ("x", "+", "1", "2")
+# Marker, size and colour of each group.
+_GROUPS = (("s", 14, "#777777"), ("*", 50, "black"))
 # Room around the methods in the panel that is near, as a share of what they span on either axis,
 # which is taken to be at least a point of k-NN and a hundredth of similarity.
 _ROOM, _LEAST_SPAN = 0.08, (1.0, 0.01)
@@ -40,7 +44,7 @@ def draw_structure_against_knn(
     methods: Mapping[str, Trail],
     references: Named,
     *,
-    rejected: Named = (),
+    groups: Mapping[str, Named] = MappingProxyType({}),
     ylabel: str,
 ) -> Figure:
     """Draw everything, and beside it the part with the methods from near.
@@ -53,8 +57,8 @@ def draw_structure_against_knn(
         Name to its places, which are compared with the curves.
     references
         Points that belong to no method, in grey.
-    rejected
-        Methods that are out of the running, all alike.
+    groups
+        What is there to compare with, name to places, all of a group alike. A label may be empty.
     ylabel
         The structure score.
     """
@@ -67,11 +71,13 @@ def draw_structure_against_knn(
         (_, first, _), *longer = trail.places
         named.setdefault(first, "")  # without a name, but no other may cover it
         named |= {place: label for label, place, _ in longer}
+    for group in groups.values():
+        named |= {place: label for label, place, _ in group if label}
     box = _box_around([trail.places for trail in methods.values()], list(curves.values()))
     with new_figure(9.2, 5.2) as figure:
         whole, near = figure.subplots(1, 2)
         for axis in (whole, near):
-            _draw(axis, curves, methods, references, rejected)
+            _draw(axis, curves, methods, references, groups)
             axis.set_xlabel("k-NN accuracy, percent")
         whole.set_ylabel(ylabel)
         figure.legend(
@@ -105,7 +111,7 @@ def _draw(
     curves: Mapping[str, Named],
     methods: Mapping[str, Trail],
     references: Named,
-    rejected: Named,
+    groups: Mapping[str, Named],
 ) -> None:
     for order, (name, along) in enumerate(curves.items()):
         color = PALETTE[order]
@@ -127,10 +133,9 @@ def _draw(
             zorder=3,
         )
         _draw_seeds(axis, trail.places, color)
-    if rejected:
-        knn, scores = zip(*(place for _, place, _ in rejected), strict=True)
-        label = "other readings, rejected"
-        axis.scatter(knn, scores, s=14, color="#777777", marker="s", label=label, zorder=2)
+    for (name, group), (marker, size, color) in zip(groups.items(), cycle(_GROUPS), strict=False):
+        knn, scores = zip(*(place for _, place, _ in group), strict=True)
+        axis.scatter(knn, scores, s=size, color=color, marker=marker, label=name, zorder=2)
     for order, (label, place, _) in enumerate(references):
         marker = _REFERENCE_MARKERS[order % len(_REFERENCE_MARKERS)]
         axis.scatter(*place, s=36, color="#777777", marker=marker, label=label, zorder=3)

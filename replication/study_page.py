@@ -6,7 +6,7 @@ from statistics import fmean
 
 from matplotlib.figure import Figure
 
-from replication.ceiling import class_pair_tables
+from replication.ceiling import class_pair_places, class_pair_tables
 from replication.confirmation import (
     ACCURACIES,
     LENGTHS,
@@ -299,11 +299,14 @@ def draw(results: Results, references: Iterable[ReferencePoint]) -> Figure:
         for row in rows
         if row.name in _STYLES
     }
-    rejected: Named = [
-        (row.contender.title, (row.knn, row.forest), ())
-        for row in rows
-        if row.contender.rejected and row.name not in _STYLES
-    ]
+    groups: Mapping[str, Named] = {
+        "other readings, rejected": [
+            ("", (row.knn, row.forest), ())
+            for row in rows
+            if row.contender.rejected and row.name not in _STYLES
+        ],
+        "partners that the labels choose": class_pair_places(references),
+    }
     single: Named = [
         (reference_label(point), (point.knn, point.forest), ())
         for point in references
@@ -311,7 +314,7 @@ def draw(results: Results, references: Iterable[ReferencePoint]) -> Figure:
     ]
     return draw_structure_against_knn(
         *(curves, methods, single),
-        rejected=rejected,
+        groups={name: group for name, group in groups.items() if group},
         ylabel="forest similarity of the two models",
     )
 

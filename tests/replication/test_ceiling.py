@@ -10,7 +10,7 @@ import torch
 from made_results import repository
 from made_study import Scores, finish, finish_search
 from replication import references
-from replication.ceiling import ROWS, class_pair_tables
+from replication.ceiling import ROWS, class_pair_places, class_pair_tables
 from replication.class_pairs import ClassPairedVICReg, class_pairs, train_on_classes
 from replication.commands import main
 from replication.page import END
@@ -144,6 +144,10 @@ def test_the_table_sets_them_beside_vicreg_seed_by_seed() -> None:
         "| by label, half of the rows, weight 1 | 0 | 30.00 | 0.900 | — | — |"
     ]
     assert class_pair_tables([], results) == []
+    assert class_pair_places(points) == [
+        ("", (24.0, pytest.approx(0.82)), ()),
+        ("3,000", (30.0, 0.9), ()),
+    ]
 
 
 def test_the_command_measures_what_is_missing_and_prints_the_tables(

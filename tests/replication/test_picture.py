@@ -33,7 +33,10 @@ def test_everything_is_drawn_and_named() -> None:
             "ours, hollow": Trail([("1,000", (21.0, 0.79), ())], style=0, filled=False),
         },
         [("mean colour", (3.0, 1.0), ())],
-        rejected=[("one", (12.0, 0.7), ()), ("another", (13.0, 0.7), ())],
+        groups={
+            "other readings, rejected": [("", (12.0, 0.7), ()), ("", (13.0, 0.7), ())],
+            "by label": [("", (19.5, 0.79), ()), ("5,000", (21.5, 0.76), ())],
+        },
         ylabel="forest similarity",
     )
     whole, near = figure.axes
@@ -48,6 +51,7 @@ def test_everything_is_drawn_and_named() -> None:
         assert [[19.0, 0.8], [22.0, 0.75]] in places(axis)
         assert [[3.0, 1.0]] in places(axis)
         assert [[12.0, 0.7], [13.0, 0.7]] in places(axis)
+        assert [[19.5, 0.79], [21.5, 0.76]] in places(axis)
         filled, hollow = (
             drawn for drawn in axis.collections if drawn.get_label() in ("ours", "ours, hollow")
         )
@@ -55,7 +59,7 @@ def test_everything_is_drawn_and_named() -> None:
         assert (filled.get_facecolor() != hollow.get_facecolor()).any()
     # The place where both curves meet is named once; a method only where it was trained longer.
     assert texts(whole) == ["300", "4"]
-    assert texts(near) == ["1,000", "3,000"]
+    assert texts(near) == ["1,000", "3,000", "5,000"]
     # The methods' part of the whole, framed there, is what the other panel shows.
     (frame,) = whole.patches
     assert near.get_xlim() == (frame.get_x(), frame.get_x() + frame.get_width())  # type: ignore[attr-defined]
@@ -64,7 +68,7 @@ def test_everything_is_drawn_and_named() -> None:
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         *("by steps", "by components", "ours", "ours, hollow", "other readings, rejected"),
-        "mean colour",
+        *("by label", "mean colour"),
     ]
 
 
