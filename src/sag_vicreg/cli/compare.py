@@ -1,15 +1,13 @@
 """``sag-vicreg compare``: embedding files in, similarities out."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sag_vicreg.cli.columns import ColumnsWithText, Join
-from sag_vicreg.cli.options import AsJson, check_outputs, save_plot, with_groups
-from sag_vicreg.cli.own_measures import OwnMeasures, print_pairs
-from sag_vicreg.cli.reading import join_files, read_files, short_names, warnings_as_lines
+from sag_vicreg.cli.options import AsJson, check_outputs, with_groups
+from sag_vicreg.cli.own_measures import OwnMeasures
 from sag_vicreg.cli.terminal import open_console, print_json
 
 
@@ -129,14 +127,13 @@ def compare(
     Example: `sag-vicreg compare old.npy new.parquet --permutations 199 --plot trees.png`
     """
     from sag_vicreg.artifacts import write_text
+    from sag_vicreg.cli.compare_held import compare_held
     from sag_vicreg.cli.compare_large import compare_large
-    from sag_vicreg.cli.compare_tables import print_many, print_moved, print_notes, print_two
     from sag_vicreg.cli.large import bytes_of, open_large
-    from sag_vicreg.decisions import Naming, check_set, movers_csv
-    from sag_vicreg.errors import InputError, check_name, visible
+    from sag_vicreg.decisions import movers_csv
+    from sag_vicreg.errors import InputError, check_name
     from sag_vicreg.scores import own_measures
-    from sag_vicreg.structure import MATRIX_SCORES, TREES, compare_all, movements, neighborhood
-    from sag_vicreg.structure import context as companions
+    from sag_vicreg.structure import MATRIX_SCORES, TREES
 
     if len(files) < 2:
         raise InputError(f"{len(files)} file given: comparing needs at least two")
@@ -179,66 +176,28 @@ def compare(
             },
         )
         return
-    names = short_names(files)
-    read = read_files(files, columns)
-    checks = [check_set(each, name) for each, name in zip(read, names, strict=True)]
-    with warnings_as_lines():
-        joined = join_files(read, files, how=join)
-        vectors = [each.vectors for each in joined.sets]
-        naming = Naming.of(joined)
-        found = compare_all(
-            vectors,
-            names=names,
-            geometry=geometry,
-            lca=lca,
-            trees="auto" if trees == "auto" else TREES if trees is None else int(trees),
-            forest_lca=forest_lca,
-            permutations=permutations,
-            half_samples=half_samples,
-            seed=seed,
-        )
-        nearby = {places: neighborhood(*pair.trees) for places, pair in found.pairs.items()}
-        own = {
-            (i, j): {each.key: each.score_pair(vectors[i], vectors[j]) for each in measures}
-            for i, j in found.pairs
-        }
-        extra = companions(*found.any.trees) if context else None
-        moved = None
-        if movers or movers_table:
-            if found.any.forests is None:
-                raise InputError(f"--movers needs forests: {found.any.forest_left_out}")
-            moved = movements(*found.any.forests)
-        if plot is not None:
-            from sag_vicreg.figures.comparison import draw_many, draw_two
-
-            if len(files) == 2:
-                save_plot(draw_two(found.any, (names[0], names[1])), plot)
-            else:
-                save_plot(draw_many(found, score), plot)
-    if moved is not None and movers_table is not None:
-        write_text(movers_table, movers_csv(moved, naming))
+    held = compare_held(
+        files,
+        columns,
+        join=join,
+        measures=measures,
+        context=context,
+        movements=bool(movers or movers_table),
+        options={
+            "geometry": geometry,
+            "lca": lca,
+            "trees": "auto" if trees == "auto" else TREES if trees is None else int(trees),
+            "forest_lca": forest_lca,
+            "permutations": permutations,
+            "half_samples": half_samples,
+            "seed": seed,
+        },
+    )
+    if plot is not None:
+        held.draw(plot, score)
+    if held.moved is not None and movers_table is not None:
+        write_text(movers_table, movers_csv(held.moved, held.naming))
     if as_json:
-        content = found.to_dict() | {
-            "files": [visible(where) for where in files],
-            "matched_by": joined.by,
-            "left_out": joined.left_out,
-            "checks": [each.to_dict() for each in checks],
-        }
-        for pair, places in zip(content["pairs"], found.pairs, strict=True):
-            pair["neighborhood"] = asdict(nearby[places])
-            pair |= {"measures": own[places]} if measures else {}
-        if extra is not None:
-            content["pairs"][0]["context"] = extra.to_dict()
-        if moved is not None:
-            content["pairs"][0]["movements"] = naming.to_dict(moved, count=movers)
-        print_json(content)
+        print_json(held.to_dict(files, movers=movers))
     else:
-        console = open_console()
-        if len(files) == 2:
-            print_two(console, found.any, nearby[0, 1], extra, names, joined.by)
-        else:
-            print_many(console, found, score, joined.by)
-        print_pairs(console, names, own)
-        if moved is not None:
-            print_moved(console, moved, naming, most=movers)
-        print_notes(console, checks)
+        held.print(open_console(), score, movers=movers)
