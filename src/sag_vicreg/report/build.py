@@ -34,11 +34,10 @@ from sag_vicreg.report.maps import map_models
 from sag_vicreg.report.moved import build_moved
 from sag_vicreg.report.page import page_data, render
 from sag_vicreg.report.points import Points, gather_points
-from sag_vicreg.report.sources import open_sources
+from sag_vicreg.report.sources import Model, open_sources
 from sag_vicreg.report.trees import build_trees
 from sag_vicreg.report.whole import build_whole
 from sag_vicreg.scores import own_measures
-from sag_vicreg.structure import Movements
 from sag_vicreg.structure.comparing import CompareOptions
 from sag_vicreg.structure.points import FEWEST_POINTS
 
@@ -133,8 +132,7 @@ def build_report(
     halves = half_pairs(explored.models) if explored else {}
     pairs = model_pairs(explored.models) if explored else {}
     noun = points.noun if points else ""
-    headline = reproduction_headline(lines)
-    changed: Movements | None = None
+    headline, changed = reproduction_headline(lines), None
     if explored and pairs and headline is None:
         compared = compare_models(
             explored, pairs, own, trees=trees, half_samples=half_samples, seed=seed
@@ -145,12 +143,7 @@ def build_report(
         )
     elif own:
         raise InputError(f"measure {own[0].key} is of two sets, and no two are compared here")
-    elif headline is None:
-        # A reproduction of other tables has no structure to begin with: its charts come first.
-        # Of several runs without a comparison it is one that speaks, and says which.
-        models = explored.models if explored else found.models
-        several = len(found.models) > 1
-        headline = run_headline(models[0], explored, named=several) if models else Headline()
+    headline = headline or _run_headline(found.models, explored)
     groups = chart_groups(found.models, lines)
     maps = map_models(explored, rows, seed=seed) if explored else []
     drawn = build_trees(explored, rows, changed, trees=trees, seed=seed) if explored else None
@@ -222,6 +215,15 @@ def build_report(
     }
     write_text(out, render(context, data))
     return out
+
+
+def _run_headline(models: Sequence[Model], explored: Points | None) -> Headline:
+    """Let one run speak where nothing is compared; of several it says which.
+
+    A reproduction of other tables has no structure to begin with: its charts come first.
+    """
+    shown = explored.models if explored else models
+    return run_headline(shown[0], explored, named=len(models) > 1) if shown else Headline()
 
 
 def _command(
