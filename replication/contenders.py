@@ -177,7 +177,10 @@ def plan(name: str, seed: int, results: Mapping[str, Result], *, steps: int = ST
     searched = () if contender.role == "curve" else contender.overrides
     rate = chosen_rate(DATASET, contender.method, results, searched)
     if rate is None:
-        raise InputError(f"the learning-rate search of {name} is unfinished")
+        raise InputError(
+            f"the learning-rate search of {name} is unfinished: "
+            f"`python -m replication study {name}` first"
+        )
     tables = evaluation(
         "structure",
         DECLARATIONS["table1"].settings[DATASET],

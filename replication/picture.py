@@ -17,9 +17,9 @@ from sag_vicreg.figures.style import MARKERS, PALETTE, new_figure
 _REFERENCE_MARKERS = ("x", "+", "1", "2")
 # Marker, size and colour of each group.
 _GROUPS = (("s", 14, "#777777"), ("*", 50, "black"))
-# Room around the methods in the panel that is near, as a share of what they span on either axis,
+# Margin around the methods in the panel that is near, as a share of what they span on either axis,
 # which is taken to be at least a point of k-NN and a hundredth of similarity.
-_ROOM, _LEAST_SPAN = 0.08, (1.0, 0.01)
+_MARGIN, _LEAST_SPAN = 0.08, (1.0, 0.01)
 Place = tuple[float, float]
 """k-NN accuracy in percent, and a structure score."""
 Named = Sequence[tuple[str, Place, Sequence[Place]]]
@@ -102,8 +102,8 @@ def _box_around(trails: Sequence[Named], curves: Sequence[Named]) -> Bbox:
     places += [place for along in curves for _, place, _ in along if place[0] >= least]
     corners = np.array(places or [(0.0, 0.0)])  # before any method is finished, nothing is near
     low, high = corners.min(axis=0), corners.max(axis=0)
-    room = _ROOM * np.maximum(high - low, _LEAST_SPAN)
-    return Bbox([low - room, high + room])
+    margin = _MARGIN * np.maximum(high - low, _LEAST_SPAN)
+    return Bbox([low - margin, high + margin])
 
 
 def _draw(
